@@ -41,6 +41,8 @@ pub struct Diff {
     pub conversations: Vec<Turned<Conversation>>,
     /// New messages, each with its conversation and its place there, from 1.
     pub messages: Vec<(At, usize, Message)>,
+    /// New events of calls, each with its call and its place there, from 1.
+    pub call_events: Vec<(At, u32, serde_json::Value)>,
     /// New events, each with its account.
     pub events: Vec<(u32, Event)>,
     /// Events removed from the feed.
@@ -109,6 +111,14 @@ fn turn<F: Fact>(rows: &mut BTreeMap<At, F>, at: At, value: Option<&Vec<u8>>) ->
     Ok(Turned { at, before, after })
 }
 
+/// Parses an event of a call; those of a deleted call are deleted with it.
+fn call_event(account: u32, at: &Key, value: Option<&Vec<u8>>, diff: &mut Diff) -> Result<(), String> {
+    let (Some(bytes), Some((call, seq))) = (value, key::read_call_event(at)) else { return Ok(()) };
+    let event = serde_json::from_slice(bytes).map_err(|error| format!("an event of a call cannot be read: {error}"))?;
+    diff.call_events.push(((account, call), seq, event));
+    Ok(())
+}
+
 fn set<T: Ord>(set: &mut BTreeSet<T>, at: T, present: bool) {
     if present {
         set.insert(at);
@@ -138,6 +148,10 @@ impl Mirror {
                 self.leases.insert(at, lease.until);
             }
             let Some(Space::Account(account)) = key::space_of(at) else { continue };
+            if let Some(Topic::Call(..)) = key::topic_of(at) {
+                call_event(account, at, value, &mut diff)?;
+                continue;
+            }
             match key::read_row(at) {
                 Some((kind, count)) => self.row((account, count), kind, value, &mut diff)?,
                 None if key::topic_of(at) == Some(Topic::Feed(account)) => self.event(account, at, value, &mut diff)?,

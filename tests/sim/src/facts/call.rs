@@ -37,6 +37,10 @@ pub struct Call {
     pub ringing_time: u64,
     /// When it ended; `None` while it runs.
     pub ended_at: Option<Timestamp>,
+    /// When its engine began to dial; `None` before.
+    pub dialing_at: Option<Timestamp>,
+    /// How often it went back to the queue.
+    pub returns: u32,
     /// Since when its engine is told to hang up; `None` if it is not.
     pub hangup_at: Option<Timestamp>,
     /// Variables collected in the call, and those extracted afterwards.
@@ -63,6 +67,9 @@ struct CallHidden {
     ringing_time: u64,
     ended_at: Option<u64>,
     hangup_at: Option<u64>,
+    dialing_at: Option<u64>,
+    #[serde(default)]
+    returns: u32,
     extracted: Map<String, Value>,
 }
 
@@ -85,6 +92,8 @@ impl Fact for Call {
             ringing_time: hidden.ringing_time,
             ended_at: hidden.ended_at.map(Timestamp::from_micros),
             hangup_at: hidden.hangup_at.map(Timestamp::from_micros),
+            dialing_at: hidden.dialing_at.map(Timestamp::from_micros),
+            returns: hidden.returns,
             extracted: hidden.extracted,
         })
     }
