@@ -180,6 +180,19 @@ pub const TOOL_EVENT_BODY_BYTES_MAX: usize = 4 << 10;
 pub const PASSAGES_MAX: u32 = 20;
 /// How long after a call its recording and cost are accepted, seconds.
 pub const AFTERMATH_SECONDS: u64 = 86_400;
+/// Largest recording of a call, bytes (docs/api.md, Recordings).
+pub const RECORDING_BYTES_MAX: usize = 256 << 20;
+/// How long an upload of a recording may take, seconds: longer than the largest does at the lowest rate of a body.
+/// What is left of one that began earlier is deleted.
+pub const RECORDING_UPLOAD_SECONDS: u64 = 3 * 3_600;
+/// Uploads of recordings of a call that may be under way at once.
+pub const RECORDING_UPLOADS_MAX: usize = 4;
+/// Days after today on which the link of a recording is valid that an answer shows, and that a webhook or the feed does.
+pub const RECORDING_LINK_DAYS: u64 = 1;
+/// The same, of a link in a webhook and in the feed.
+pub const REPORTED_LINK_DAYS: u64 = 7;
+/// Failed tries to delete an object after which its job is set aside.
+pub const OBJECT_TRIES_MAX: u32 = 8;
 /// Most events in one reply.
 pub const EVENTS_PAGE_MAX: usize = 1_000;
 /// Most bytes of events in one reply; the first event is included whatever its size.

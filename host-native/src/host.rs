@@ -1,6 +1,7 @@
 //! [`Host`]: all parts of a running service, and the loop around `step`.
 
 mod scheduler;
+mod upload;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,6 +44,7 @@ use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 use crate::send::{Hearing, Outside, SendExecutor};
 use crate::store::{Admission, Snapshot, Store};
+use crate::vault::Vault;
 use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput, guarded};
 
 /// The operation that hands calls to engines.
@@ -66,6 +68,8 @@ pub struct HostOptions {
     pub edge: Option<EdgeToken>,
     /// Rooms that bound everything that queues or holds memory.
     pub rooms: Rooms,
+    /// Where recordings are kept; `None`: none are.
+    pub vault: Option<Vault>,
 }
 
 /// A running service, except for its listeners.
@@ -82,6 +86,8 @@ pub struct Host {
     pub edge: Option<EdgeToken>,
     /// Rooms that bound everything that queues or holds memory.
     pub rooms: Arc<Rooms>,
+    /// Where recordings are kept; `None`: none are.
+    pub vault: Option<Arc<Vault>>,
     large: LargeReads,
     limiter: Arc<Limiter>,
     writer: Writer,
@@ -104,6 +110,8 @@ pub struct Host {
 pub enum Verdict {
     /// Read its body, at most this many bytes.
     Read(usize),
+    /// Store its body as an object for this account.
+    Store(u32),
     /// Pass it to the writer without a body.
     Write,
     /// Answer it with this reply: it changes nothing.
@@ -116,11 +124,13 @@ impl Host {
     /// Builds the host over an open store and starts the writer; returns its thread, to be joined after the last
     /// handle.
     pub fn start(
-        HostOptions { config, store, rate_limits, clock, outside, edge, rooms }: HostOptions,
+        HostOptions { config, store, rate_limits, clock, outside, edge, rooms, vault }: HostOptions,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let rooms = Arc::new(rooms);
         let metrics = Arc::new(Metrics::of(&rooms));
-        let config = Config { lists_in_pieces: true, passes_pieces: true, ..config };
+        let vault = vault.map(Arc::new);
+        let keeps_recordings = vault.is_some();
+        let config = Config { lists_in_pieces: true, passes_pieces: true, keeps_recordings, ..config };
         let (service, store) = (Arc::new(Service::with_document(config, || DOCUMENT.to_owned())), Arc::new(store));
         let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(rate_limits)));
         let (plan, wake) = watch::channel(None);
@@ -138,6 +148,7 @@ impl Host {
         let sender = SendExecutor::new(
             outside,
             Extractor::of_this_program(Arc::clone(&rooms.readers))?,
+            vault.clone(),
             Arc::clone(&metrics),
             &rooms,
         )?;
@@ -150,6 +161,7 @@ impl Host {
             clock,
             edge,
             rooms,
+            vault,
             large,
             limiter,
             writer,
@@ -170,6 +182,7 @@ impl Host {
     pub fn precheck(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Verdict {
         match self.look(request, &[], told, seed) {
             Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Verdict::Read(max),
+            Ok(Output { outcome: Outcome::StoreBody(upload), .. }) => Verdict::Store(upload.account),
             Ok(output) if output.changes.is_empty() && output.sends.is_empty() => {
                 Verdict::Refused(self.reply_of(request, output, seed))
             }

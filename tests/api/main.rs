@@ -49,6 +49,7 @@ mod operator;
 mod prices;
 mod progress;
 mod recall;
+mod recordings;
 mod refusals;
 mod reported;
 mod routes;

@@ -110,12 +110,16 @@ impl Places {
         }
         places.push(("/docs", "{file}", "index.html".into()));
         places.push(("/engine/calls", "{name}", "look".into()));
+        // A link that nobody signed.
+        for (name, value) in [("{call}", &*call.to_string()), ("{day}", "2026-09-22"), ("{signature}", "unsigned")] {
+            places.push(("/recordings", name, value.into()));
+        }
         Self { ids: places, engine: engine_token }
     }
 
     /// Uses the same text for every id.
     pub fn all(text: &str) -> Self {
-        let names = ["{id}", "{document_id}", "{uuid}"];
+        let names = ["{id}", "{document_id}", "{uuid}", "{call}", "{day}", "{signature}"];
         Self { ids: names.map(|name| ("/", name, text.to_owned())).into(), engine: String::new() }
     }
 

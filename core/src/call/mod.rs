@@ -12,6 +12,7 @@ pub mod partial;
 mod payload;
 mod place;
 pub mod reasons;
+pub mod recording;
 mod report;
 mod rows;
 pub mod states;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::command::PendingCommand;
 use super::reasons::EndedReason;
+use super::recording;
 use super::states::{CallEvent, MOVES};
 use super::tables::{Call, CallStatus, Sender};
 use super::web::WebPass;
@@ -97,6 +98,8 @@ record! {
         commanded: u32 = count().or_int(0),
         /// Local id of the lead, for a call to one of its secondary contacts.
         main: Option<u32> = count().sparse(),
+        /// Whether its recording was deleted: none is taken after that.
+        unrecorded: Option<bool> = boolean().sparse(),
         /// Variables that it was given.
         input: Variables = variables(),
         /// Variables that were collected during the call or extracted after it.
@@ -220,6 +223,11 @@ impl CallRow {
             self.shown.ended_reason = Some(EndedReason::of_engine(event, words, self.live.hangup_reason()));
         }
         moved
+    }
+
+    /// Returns whether it has a recording that the service keeps itself.
+    pub fn has_own_recording(&self) -> bool {
+        self.shown.recording_url.as_deref().is_some_and(recording::is_own)
     }
 
     /// Returns the local id of its assistant.

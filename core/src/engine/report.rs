@@ -206,7 +206,7 @@ fn apply(
             Ok(talking)
         }
         EngineEvent::Recording(recording) => {
-            if records(account, call)? {
+            if takes_url(account, call)? {
                 call.shown.recording_url = Some(recording.url.clone());
             }
             Ok(true)
@@ -243,9 +243,15 @@ fn apply(
 }
 
 /// Returns whether the call's assistant records.
-fn records(account: Scope<'_>, call: &CallRow) -> Result<bool, Stop> {
+pub(super) fn records(account: Scope<'_>, call: &CallRow) -> Result<bool, Stop> {
     let assistant = of_call(account, call.assistant())?;
     assistant.map_or(Ok(false), |row| Assistant::MEMBERS.record.read(&row.public))
+}
+
+/// Returns whether the URL of a recording elsewhere is taken: not where one was uploaded, or deleted.
+fn takes_url(account: Scope<'_>, call: &CallRow) -> Result<bool, Stop> {
+    let is_settled = call.live.unrecorded == Some(true) || call.has_own_recording();
+    Ok(!is_settled && records(account, call)?)
 }
 
 /// Stores an event, within the limits of a call. Beyond them, what only measures is dropped and counted, what ends the
@@ -259,7 +265,7 @@ fn note(
     let said = match event {
         // What is given back, and a recording that is not wanted, leave no trace of their own.
         EngineEvent::Release(_) => return Ok(Ok(())),
-        EngineEvent::Recording(_) if !records(account, call)? => return Ok(Ok(())),
+        EngineEvent::Recording(_) if !takes_url(account, call)? => return Ok(Ok(())),
         EngineEvent::Transcript(transcript) => {
             partial::forget(account, call.count)?;
             let Some(text) = room(call, &transcript.text) else { return Ok(Ok(())) };

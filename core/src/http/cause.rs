@@ -98,6 +98,14 @@ pub enum Cause {
     Late,
     /// The page that embeds the widget is of an origin that may not.
     Origin,
+    /// The assistant of the call does not record.
+    NotRecorded,
+    /// The signature of a link is wrong, or too old.
+    Link,
+    /// The resource does not have the range of bytes.
+    Range,
+    /// The installation keeps no recordings.
+    NotKept,
 }
 
 /// Form of an error body.
@@ -170,6 +178,10 @@ impl Cause {
             Self::NoEngine => (503, Message, "No voice engine is attached."),
             Self::Late => (504, Own, "A service outside did not answer in time."),
             Self::Origin => (403, Own, "Pages of this origin may not embed the assistant."),
+            Self::NotRecorded => (403, Message, "The assistant of the call does not record."),
+            Self::Link => (403, Message, "The link is not valid, or not any more."),
+            Self::Range => (416, Message, "The range is not within what there is."),
+            Self::NotKept => (501, Message, "The installation keeps no recordings."),
         }
     }
 

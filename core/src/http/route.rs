@@ -38,6 +38,8 @@ pub enum BodyKind {
     Document(&'static Table),
     /// A file of one of these media types and its maximum size in bytes; the handler validates the content.
     File(&'static [&'static str], usize),
+    /// A file as [`Self::File`], which never comes to the handler: the host makes it an object.
+    Object(&'static [&'static str], usize),
 }
 
 /// Form of a successful answer, for the `OpenAPI` document.
@@ -79,6 +81,8 @@ pub enum ReplyForm {
     Status,
     /// Content other than JSON, with its media type.
     Media(&'static str),
+    /// Bytes of an object, with its media type; a part of them with 206.
+    Object(&'static str),
 }
 
 impl ReplyForm {
@@ -98,7 +102,9 @@ impl ReplyForm {
             | Self::MemberList(_, table)
             | Self::Secrets(table)
             | Self::Feed(table) => Some(table),
-            Self::Message | Self::MessageEmpty | Self::CallEvents | Self::Status | Self::Media(_) => None,
+            Self::Message | Self::MessageEmpty | Self::CallEvents | Self::Status | Self::Media(_) | Self::Object(_) => {
+                None
+            }
         }
     }
 }
@@ -314,6 +320,11 @@ impl Route {
     /// Reads a file of one of these media types, of at most `bytes_max` bytes.
     pub const fn takes_file(self, media: &'static [&'static str], bytes_max: usize) -> Self {
         Self { body: BodyKind::File(media, bytes_max), ..self }
+    }
+
+    /// Has the host make an object of a file of one of these media types, of at most `bytes_max` bytes.
+    pub const fn takes_object(self, media: &'static [&'static str], bytes_max: usize) -> Self {
+        Self { body: BodyKind::Object(media, bytes_max), ..self }
     }
 
     /// Ignores the members of these records in a body without a word.

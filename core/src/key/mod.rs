@@ -14,6 +14,7 @@ mod facet;
 mod memory;
 mod order;
 mod queue;
+mod recordings;
 mod search;
 mod series;
 
@@ -24,6 +25,7 @@ pub use facet::Facet;
 pub use memory::*;
 pub use order::Order;
 pub use queue::*;
+pub use recordings::*;
 pub use search::*;
 pub use series::*;
 
@@ -130,6 +132,8 @@ enum Table {
     ImportError = 25,
     Visit = 26,
     Visited = 27,
+    Recording = 28,
+    RecordingAccount = 29,
     Logins = 31,
     Mention = 48,
     Email = 32,
@@ -268,11 +272,11 @@ pub fn is_set(key: &[u8]) -> bool {
 /// then the tables in which every value may be secret.
 const SECRET_KINDS: [Kind; 3] = [Kind::Assistant, Kind::Tool, Kind::Number];
 const KINDS_IN: [Table; 2] = [Table::Row, Table::Part];
-const SECRET_TABLES: [Table; 2] = [Table::Idempotency, Table::Secrets];
+const SECRET_TABLES: [Table; 4] = [Table::Idempotency, Table::Secrets, Table::Recording, Table::RecordingAccount];
 
 /// Returns whether the value of a key may hold secrets that are needed in clear: header values of tools (and stored
-/// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks. A host encrypts
-/// such values at rest.
+/// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks and links,
+/// keys of recordings. A host encrypts such values at rest.
 pub fn holds_secrets(key: &[u8]) -> bool {
     let is = |tables: &[Table]| tables.iter().any(|table| key.get(5) == Some(&(*table as u8)));
     is(&SECRET_TABLES) || (is(&KINDS_IN) && SECRET_KINDS.iter().any(|kind| key.get(6) == Some(&(*kind as u8))))

@@ -26,6 +26,7 @@ use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDAT
 use crate::assistant::webhooks::{Disable, DisableThis, Enable, EnableThis};
 use crate::assistant::{lookups, webhooks};
 use crate::call::command::{NewCommand, SentCommand};
+use crate::call::recording::UploadedRecording;
 use crate::call::tables::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
 use crate::call::web::{MadeWebCall, NewWebCall};
@@ -54,7 +55,7 @@ use crate::key::Kind;
 use crate::knowledge::Passage;
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument, Question};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
-use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX, VISITOR_BODY_BYTES_MAX};
+use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX, RECORDING_BYTES_MAX, VISITOR_BODY_BYTES_MAX};
 use crate::number::tables::{
     Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
@@ -170,6 +171,8 @@ const GROUPS: &[Group] = &[
     post(&["/user/calls/{id}/hangup"], "hangUpCall", "End a call.", call::hangup).about(Kind::Call).ends().refuses(&[Cause::Conflict]),
     post(&["/user/web_calls"], "makeWebCall", "Make a call from a page, and a token for its browser.", call::web::make).about(Kind::Call).takes(NewWebCall::TABLE).makes(ReplyForm::Bare(MadeWebCall::TABLE)).shows_token().refuses(&[Cause::Payment, Cause::NotFound, Cause::NoEngine]),
     post(&["/user/calls/{id}/commands"], "commandCall", "Tell the engine of a call what to do.", call::command::command).about(Kind::Call).takes(NewCommand::TABLE).accepts(ReplyForm::MessageData(SentCommand::TABLE)).refuses(&[Cause::Conflict]),
+    delete(&["/user/calls/{id}/recording"], "deleteRecording", "Delete the recording of a call.", call::recording::delete).without_if_match().refuses(&[Cause::Conflict]),
+    get(&["/recordings/{call}/{day}/{signature}"], "getRecording", "Play the recording of a call, by its signed link.", call::recording::read).by(Who::Anyone).gives(ReplyForm::Object("audio/*")).without_etag().refuses(&[Cause::Link, Cause::Range, Cause::NotKept, Cause::Outside]),
     get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(ReplyForm::CallEvents).without_etag().refuses(&[Cause::EventId]),
     ]),
     Group("Campaigns", &[
@@ -228,6 +231,7 @@ const GROUPS: &[Group] = &[
     post(&["/engine/heartbeat"], "renewLeases", "Renew the leases of all calls of an engine.", engine::heartbeat).by(Who::Engine).takes(Heartbeat::TABLE).gives(ReplyForm::Bare(RenewedLeases::TABLE)).without_idempotency(),
     post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(ReplyForm::Bare(Claimed::TABLE)).or_looks(ReplyForm::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::Exposed, Cause::OffTrunk, Cause::Elsewhere, Cause::NotFound, Cause::Conflict, Cause::Unprocessable]),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(ReplyForm::Bare(Reported::TABLE)).refuses(&[Cause::OutOfOrder]),
+    put(&["/engine/calls/{id}/recording"], "uploadRecording", "Upload the recording of a call.", engine::recording).by(Who::Engine).takes_object(&call::recording::MEDIA, RECORDING_BYTES_MAX).makes(ReplyForm::Bare(UploadedRecording::TABLE)).without_if_match().in_settled_steps().refuses(&[Cause::NotRecorded, Cause::Storage, Cause::Conflict, Cause::Outside, Cause::DiskFull, Cause::NotKept]),
     post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(ToolCall::TABLE).gives(ReplyForm::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::OutOfOrder, Cause::Unprocessable, Cause::Conflict, Cause::Outside, Cause::Late]),
     post(&["/engine/calls/{id}/knowledge"], "askKnowledge", "Search the knowledgebase of a call's assistant.", engine::knowledge).by(Who::Engine).takes(Question::TABLE).gives(ReplyForm::DataList(Passage::TABLE)).refuses(&[Cause::Conflict]),
     ]),

@@ -285,6 +285,7 @@ fn end(work: &TaskContext<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
         | Task::SweepEvents
         | Task::DropPassages(..)
         | Task::Detach(..)
+        | Task::DropRecordings(_)
         | Task::EraseAccount
         | Task::EmptyEvents(..)
         | Task::EmptyOldEvents { .. } => Ok(()),
@@ -309,6 +310,7 @@ fn perform(work: &TaskContext<'_>, task: &Task) -> Result<TaskOutcome, Stop> {
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
         Task::Import(count) => import::slice(work, *count),
         Task::EndConversation(count) => conversation::conclude(work, *count),
+        Task::DropRecordings(count) => call::recording::drop(work, *count),
         Task::Detach(kind, count) => detach(work, *kind, *count),
         Task::EraseAccount => super::erase::slice(work),
         Task::EmptyEvents(kind, count) => webhook::empty(work.account, (*kind, *count), work.now),

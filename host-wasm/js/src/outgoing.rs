@@ -257,7 +257,12 @@ fn output(output: Output) -> JsObject {
     let out = JsObject::new();
     out.set_reply(match output.outcome {
         Outcome::Reply(answer) => Some(reply(answer)),
-        Outcome::Nothing | Outcome::ReadBody(_) | Outcome::Wait | Outcome::Park(..) | Outcome::Yield => None,
+        Outcome::Nothing
+        | Outcome::ReadBody(_)
+        | Outcome::StoreBody(_)
+        | Outcome::Wait
+        | Outcome::Park(..)
+        | Outcome::Yield => None,
     });
     out.set_sends(&list(output.sends.into_iter().map(send)));
     out.set_wake(output.wake.map(micros));
@@ -284,7 +289,9 @@ pub fn reply(reply: Reply) -> JsObject {
             out.set_media("application/json");
             out.set_body(bytes);
         }
-        Content::Empty => {}
+        // No setting of this host names a place for recordings: it is asked neither to read an object, nor to store or
+        // delete one.
+        Content::Empty | Content::Object(_) => {}
         Content::Host(page) => out.set_page(match page {
             HostPage::Ready => "ready",
             HostPage::Metrics => "metrics",
@@ -344,7 +351,7 @@ fn work(work: Work) -> JsObject {
             out.set_password(&password.0);
             out.set_stored(stored);
         }
-        Work::Yield => out.set_kind("yield"),
+        Work::Yield | Work::DeleteObject(_) => out.set_kind("yield"),
         Work::Extract { form, bytes } => {
             out.set_kind("extract");
             out.set_form(match form {

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use switchboard_core::http::cause::Cause;
 use switchboard_core::http::request::Method;
 use switchboard_core::limits::IMPORTS_MAX;
+use switchboard_core::object::UploadError;
 use switchboard_core::outside::{HttpIn, SendError};
+use switchboard_core::service::Service;
 use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, campaign, tool, trunk, with};
@@ -85,6 +87,17 @@ pub const CASES: &[Case] = &[
     ("bringCall", Cause::Unprocessable, "larger than 1 MiB", large),
     ("bringCall", Cause::TooMany, "at once", announced),
     ("reportEvents", Cause::OutOfOrder, "missing", || engine("events", &json!({ "events": [{ "seq": 5, "type": "ringing" }] }), false, None)),
+    ("deleteRecording", Cause::Conflict, "still running", || calls(|house, _, target| house.delete(&format!("{target}/recording")))),
+    ("getRecording", Cause::Link, "not valid", || played("bytes=0-", |house| house.now = house.now.plus_seconds(200_000))),
+    ("getRecording", Cause::NotFound, "Recording not found", || played("bytes=0-", suspend)),
+    ("getRecording", Cause::Range, "not within", || played("bytes=9-", |_| ())),
+    ("getRecording", Cause::NotKept, "keeps no recordings", || played("bytes=0-", without_recordings)),
+    ("uploadRecording", Cause::NotRecorded, "does not record", || recorded(&mut House::default(), false, |_, _| ())),
+    ("uploadRecording", Cause::Conflict, "more than a day ago", || recorded(&mut House::default(), true, |house, places| { end(house, places, &format!("/user/calls/{}", places.id("/user/calls"))); house.now = house.now.plus_seconds(86_400); })),
+    ("uploadRecording", Cause::Storage, "plan limit of stored data", || recorded(&mut House::default(), true, |house, _| operate(house, "/admin/plans/standard", &json!({ "storage_bytes": 1_048_576 })))),
+    ("uploadRecording", Cause::Outside, "did not answer", || recorded(&mut House::default(), true, |house, _| house.broken = Some(UploadError::Unreachable))),
+    ("uploadRecording", Cause::DiskFull, "disk", || recorded(&mut House::default(), true, |house, _| house.broken = Some(UploadError::DiskFull))),
+    ("uploadRecording", Cause::NotKept, "keeps no recordings", || recorded(&mut House::default(), true, |house, _| without_recordings(house))),
     ("runTool", Cause::OutOfOrder, "missing", || engine("tools/look", &json!({ "events": [{ "seq": 5, "type": "answered" }] }), false, None)),
     ("runTool", Cause::Unprocessable, "must be an object", || engine("tools/look", &json!({ "arguments": [1] }), false, None)),
     ("listEngineTrunks", Cause::Exposed, "https", || exposed(Method::Get, "/engine/trunks", &Value::Null)),
@@ -374,6 +387,31 @@ fn engine(what: &str, body: &Value, is_over: bool, error: Option<SendError>) -> 
         house.outside(move |_| Err(error));
     }
     house.post(&format!("/engine/calls/{call}/{what}"), body).token(&places.engine).send()
+}
+
+/// Uploads a recording of nine bytes, which says that it is larger than the smallest plan allows.
+fn recorded(house: &mut House, records: bool, prepare: fn(&mut House, &Places)) -> Got {
+    let key = house.key.clone();
+    let places = Places::of(house, &key);
+    let assistant = format!("/user/assistant/{}", places.id("/user/assistant"));
+    house.put(&assistant, &json!({ "record": records })).send().expect(200);
+    prepare(house, &places);
+    let target = format!("/engine/calls/{}/recording", places.id("/engine/calls"));
+    let call = house.call(Method::Put, &target).token(&places.engine).header("content-type", "audio/wav");
+    call.header("content-length", "1048577").body(vec![1; 9]).send()
+}
+
+/// Plays a part of such a recording, once the house was changed.
+fn played(range: &str, change: fn(&mut House)) -> Got {
+    let mut house = House::default();
+    let uploaded = recorded(&mut house, true, |_, _| ()).expect(201);
+    let url = uploaded.json["url"].as_str().expect("a URL").replace("http://test", "");
+    change(&mut house);
+    house.call(Method::Get, &url).without("authorization").header("range", range).send()
+}
+
+fn without_recordings(house: &mut House) {
+    house.service = Service::new(Config::default());
 }
 
 /// Begins a conversation with a new assistant, twice.

@@ -50,7 +50,7 @@ pub fn of_answer(operation: &str) -> Result<String, String> {
 pub fn body(route: &Route) -> Option<&'static Table> {
     match route.body {
         BodyKind::Json(table, _) | BodyKind::Document(table) => Some(table),
-        BodyKind::None | BodyKind::File(..) => None,
+        BodyKind::None | BodyKind::File(..) | BodyKind::Object(..) => None,
     }
 }
 
