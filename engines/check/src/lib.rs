@@ -72,7 +72,7 @@ impl Default for CheckSettings {
             seed: 1,
             lease: Duration::from_secs(30),
             patience: Duration::from_secs(10),
-            call: Duration::from_secs(60),
+            call: Duration::from_mins(1),
             attach: Duration::from_secs(30),
         }
     }

@@ -1,6 +1,6 @@
 //! The service of one case: its calls, what goes wrong in it, and what the engine does.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -66,6 +66,7 @@ pub(crate) struct Outage {
 
 /// The service in one case.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub struct CheckStage {
     /// What was found so far.
     pub findings: Findings,
@@ -89,7 +90,7 @@ pub struct CheckStage {
     pub(crate) outage: Option<Outage>,
     pub(crate) had_outage: bool,
     pub(crate) counts: BTreeMap<(RequestKind, u64), u32>,
-    pub(crate) acted: BTreeMap<(u64, usize), ()>,
+    pub(crate) acted: BTreeSet<(u64, usize)>,
     pub(crate) rates: RequestRates,
     pub(crate) over_since: Option<Instant>,
     pub(crate) brought: BTreeMap<String, u64>,
@@ -123,7 +124,7 @@ impl CheckStage {
             outage: None,
             had_outage: false,
             counts: BTreeMap::new(),
-            acted: BTreeMap::new(),
+            acted: BTreeSet::new(),
             rates: RequestRates::default(),
             over_since: None,
             brought: BTreeMap::new(),
@@ -202,8 +203,11 @@ impl CheckStage {
         let named = request.body["calls"].as_array().filter(|calls| calls.len() <= HEARTBEAT_CALLS_MAX);
         let ids: Vec<u64> = named.into_iter().flatten().filter_map(Value::as_u64).collect();
         // Calls of an earlier case are lost by now.
-        let wrong = named.is_none_or(|named| named.len() != ids.len());
-        let wrong = wrong.then(|| "calls is no list of at most 10,000 ids".into());
+        let wrong = match named.is_some_and(|named| named.len() == ids.len()) {
+            false => Some("calls is no list of at most 10,000 ids".into()),
+            true if request.body["engine"].as_str().is_none_or(str::is_empty) => Some("engine is not named".into()),
+            true => None,
+        };
         self.findings.judge(EngineRule::HeartbeatMembers, &request.text, wrong);
         self.heartbeat_capacity = request.body["capacity"].as_u64().max(self.heartbeat_capacity);
         let (mut lost, mut orders) = (Vec::new(), Vec::new());
@@ -222,7 +226,10 @@ impl CheckStage {
             }
         }
         let lease = format!("{:.6}", Timestamp::now() + self.timing.lease);
-        reply(200, json!({ "lease": lease, "lost": lost, "commands": orders, "unknown": { "member": true } }))
+        reply(
+            200,
+            json!({ "lease": lease, "lost": lost, "commands": orders, "drain": false, "unknown": { "member": true } }),
+        )
     }
 
     pub(crate) fn bring(&mut self, request: &SeenRequest, now: Instant) -> StageAnswer {
@@ -262,7 +269,7 @@ impl CheckStage {
     /// Does what the case has for a moment of a call.
     pub(crate) fn act(&mut self, id: u64, moment: CallMoment, now: Instant) {
         for (at, (_, act)) in self.case.acts.iter().enumerate().filter(|(_, (known, _))| *known == moment) {
-            if self.acted.insert((id, at), ()).is_some() {
+            if !self.acted.insert((id, at)) {
                 continue;
             }
             match *act {

@@ -33,7 +33,7 @@ pub async fn claim(engine: &Arc<Engine>, capacity: usize, drain: &watch::Receive
         if drains(drain) && calls.is_empty() {
             return;
         }
-        let room = if drains(drain) { 0 } else { capacity.saturating_sub(calls.len()) };
+        let room = if drains(drain) || engine.desk.is_drained() { 0 } else { capacity.saturating_sub(calls.len()) };
         let answer = tokio::select! {
             answer = engine.wire.claim(room) => answer,
             // There is room again, or the last call has ended.

@@ -2,6 +2,7 @@
 //! player here.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -26,6 +27,7 @@ pub enum CallMessage {
 #[derive(Debug, Default)]
 pub struct CallDesk {
     calls: Mutex<BTreeMap<u64, Sender<CallMessage>>>,
+    is_drained: AtomicBool,
 }
 
 /// A call's place at the desk, which it leaves when this is dropped.
@@ -53,6 +55,16 @@ impl CallDesk {
         let (sender, messages) = channel(MESSAGES_MAX);
         calls.insert(call, sender);
         Some(CallPlace { desk: Arc::clone(self), call, messages })
+    }
+
+    /// Notes whether the operator drains the engine.
+    pub fn drain(&self, is_drained: bool) {
+        self.is_drained.store(is_drained, Ordering::Relaxed);
+    }
+
+    /// Returns whether the operator drains the engine: it takes no calls until that is over.
+    pub fn is_drained(&self) -> bool {
+        self.is_drained.load(Ordering::Relaxed)
     }
 
     /// Returns the ids of the running calls.

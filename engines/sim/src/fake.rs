@@ -88,6 +88,8 @@ pub struct FakeState {
     pub parked: u32,
     /// Whether the service has heartbeats.
     pub has_heartbeats: bool,
+    /// Whether heartbeats are answered that the operator drains the engine.
+    pub drains: bool,
     /// Heartbeats that were sent.
     pub heartbeats: Vec<Value>,
     /// Calls that heartbeats name as lost.
@@ -124,6 +126,7 @@ impl Fake {
             parks: false,
             parked: 0,
             has_heartbeats: true,
+            drains: false,
             heartbeats: Vec::new(),
             lost: BTreeSet::new(),
             lost_tools: 0,
@@ -304,6 +307,9 @@ impl FakeState {
             return (404, json!({ "message": "Not found" }));
         }
         self.heartbeats.push(told.clone());
+        if told["engine"] != "simulated" || told["protocol"] != 2 {
+            self.wrongs.push(format!("a heartbeat of {told}"));
+        }
         let named: Vec<u64> = told["calls"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
         let mut commands = Vec::new();
         for call in &named {
@@ -315,7 +321,10 @@ impl FakeState {
             commands.extend(seen.commands.iter().cloned());
         }
         let lost: Vec<&u64> = named.iter().filter(|call| self.lost.contains(call)).collect();
-        (200, json!({ "lease": "9999-12-31T23:59:59.000000Z", "lost": lost, "commands": commands }))
+        (
+            200,
+            json!({ "lease": "9999-12-31T23:59:59.000000Z", "lost": lost, "commands": commands, "drain": self.drains }),
+        )
     }
 
     fn claim(&mut self, told: &Value) -> (u16, Value) {

@@ -21,6 +21,8 @@ pub async fn beat(engine: &Engine, capacity: usize, drain: &watch::Receiver<bool
         let calls = engine.desk.calls();
         let load = share(calls.len()) / share(capacity);
         let about = json!({
+            "engine": super::wire::NAME,
+            "protocol": super::wire::PROTOCOL,
             "load": (load * 1e3).round() / 1e3,
             "version": env!("CARGO_PKG_VERSION"),
             "host": host,
@@ -36,6 +38,7 @@ pub async fn beat(engine: &Engine, capacity: usize, drain: &watch::Receiver<bool
         for named in shares {
             match engine.wire.heartbeat(named, &about).await {
                 Ok(reply) => {
+                    engine.desk.drain(reply.drain);
                     for call in named {
                         let lost = reply.lost.contains(call);
                         engine.desk.tell(*call, if lost { CallMessage::Lost } else { CallMessage::Renewed });

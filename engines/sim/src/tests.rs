@@ -278,7 +278,7 @@ async fn claims_go_on_after_empty_ones_and_failures() {
 #[tokio::test]
 async fn events_that_lie_close_together_share_a_request() {
     let fake = Fake::start(vec![claimed(1, "+12025550001")], |_, _| EventsFault::None).await;
-    let engine = attach(&fake, Pacing { batch: Duration::from_hours(1), ..pace() }, 1);
+    let engine = attach(&fake, Pacing { batch: Duration::from_hours(1), silence: Duration::from_mins(1), ..pace() }, 1);
     fake.until(|state| state.calls.values().any(SeenCall::is_settled)).await;
     engine.stop().await;
     let seen = fake.faultless().remove(&1).expect("it was claimed");

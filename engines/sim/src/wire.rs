@@ -13,7 +13,7 @@ use super::command::EngineCommand;
 /// Name under which the engine claims calls.
 pub const NAME: &str = "simulated";
 /// Edition of the interface that it speaks.
-const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 2;
 /// How long the service may hold a claim open until calls arrive, seconds.
 const CLAIM_WAIT_SECONDS: u64 = 30;
 /// Most calls of one claim: each may bring a prompt of megabytes.
@@ -65,6 +65,8 @@ pub struct HeartbeatReply {
     pub lost: Vec<u64>,
     /// Commands to the others.
     pub commands: Vec<EngineCommand>,
+    /// Whether the operator drains the engine.
+    pub drain: bool,
 }
 
 /// Result of reporting events.
@@ -160,7 +162,8 @@ impl ServiceClient {
             Some(answer) if answer.status == 200 => {
                 let lost = answer.body["lost"].as_array().map(Vec::as_slice).unwrap_or_default();
                 let lost = lost.iter().filter_map(Value::as_u64).collect();
-                Ok(HeartbeatReply { lost, commands: EngineCommand::list(&answer.body, None) })
+                let drain = answer.body["drain"] == true;
+                Ok(HeartbeatReply { lost, commands: EngineCommand::list(&answer.body, None), drain })
             }
             Some(answer) => Err(answer.unanswered()),
             None => Err(Unanswered::default()),

@@ -73,7 +73,7 @@ impl TextEngine {
     async fn renew(&self) {
         loop {
             let calls: Vec<u64> = self.calls.lock().expect("no call panics").keys().copied().collect();
-            let body = json!({ "calls": calls, "capacity": CAPACITY, "running": calls.len() });
+            let body = json!({ "engine": "text", "protocol": 2, "calls": calls, "capacity": CAPACITY, "running": calls.len() });
             let (_, answer) = self.ask("/engine/heartbeat", &body, None).await;
             for call in answer["lost"].as_array().into_iter().flatten() {
                 self.hand_on(&json!({ "commands": [{ "call_id": call, "type": "lost" }] }));

@@ -193,7 +193,7 @@ async fn heartbeats(mini: &Mini) {
             continue;
         }
         let ids: Vec<u64> = mini.calls.lock().expect("no panic").keys().copied().collect();
-        let mut body = json!({ "calls": ids, "capacity": CAPACITY, "running": ids.len() });
+        let mut body = json!({ "engine": "mini", "calls": ids, "capacity": CAPACITY, "running": ids.len() });
         if mini.flaw == Flaw::WrongHeartbeat {
             body["calls"] = ids.iter().map(|id| Value::from(id.to_string())).collect();
         }

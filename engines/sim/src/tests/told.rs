@@ -178,7 +178,7 @@ async fn a_claim_without_room_brings_commands() {
 async fn a_tool_whose_answer_gets_lost_is_asked_once() {
     let fake = Fake::start(vec![claimed(1, "+12025550008")], |_, _| EventsFault::None).await;
     fake.with(|state| state.lost_tools = 2);
-    let engine = attach(&fake, Pacing { batch: Duration::from_hours(1), ..pace() }, 1);
+    let engine = attach(&fake, Pacing { batch: Duration::from_hours(1), silence: Duration::from_mins(1), ..pace() }, 1);
     fake.until(|state| state.calls.get(&1).is_some_and(SeenCall::is_settled)).await;
     engine.stop().await;
     let seen = fake.faultless().remove(&1).expect("it was claimed");
@@ -198,6 +198,26 @@ async fn a_drain_lets_calls_end_and_gives_new_ones_back() {
     let calls = fake.faultless();
     assert_eq!(calls[&1].status, "ended", "the call came to its end");
     assert!(calls.len() == 1 || calls[&2].status == "released");
+}
+
+#[tokio::test]
+async fn an_engine_that_the_operator_drains_takes_calls_once_that_is_over() {
+    let (fake, engine) = slow_call().await;
+    fake.with(|state| state.drains = true);
+    fake.until(|state| state.heartbeats.len() > 3).await;
+    fake.with(|state| {
+        let seen = state.calls.get_mut(&1).expect("it was claimed");
+        seen.commands.push(json!({ "call_id": 1, "id": "hangup", "type": "hangup" }));
+        state.queue.push_back(claimed(2, "+12025550013"));
+    });
+    fake.until(|state| state.calls[&1].is_settled()).await;
+    let (claims, beats) = fake.with(|state| (state.empty_claims, state.heartbeats.len()));
+    fake.until(|state| state.empty_claims > claims + 2 && state.heartbeats.len() > beats + 2).await;
+    assert_eq!(fake.with(|state| state.calls.len()), 1, "it claims nothing");
+    fake.with(|state| state.drains = false);
+    fake.until(|state| state.calls.get(&2).is_some_and(|seen| seen.status == "released")).await;
+    engine.stop().await;
+    fake.faultless();
 }
 
 #[tokio::test]
