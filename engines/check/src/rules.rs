@@ -41,7 +41,7 @@ rules! {
     EventMembers = "event-members", "Report events",
         "An event has a number, a type and the members of its type; a time is RFC 3339; a list has at most 100 events.";
     NoGaps = "no-gaps", "Report events",
-        "Events are numbered without a gap from the number that is due, and what was not acknowledged is sent again.";
+        "Events are numbered from `next_seq` without a gap, and what was not acknowledged is sent again.";
     SameEvent = "same-event", "Report events", "A number that was sent brings the same event whenever it is sent again.";
     ResumesAt = "resumes-at", "Report events", "After a 409 an engine goes on from the number that the answer names.";
     DialingFirst = "dialing-first", "Report events", "A call is reported as dialing before anything rings.";
@@ -70,7 +70,7 @@ rules! {
         "Members, commands and ignored events that an engine does not know of do not disturb a call.";
     CallsApart = "calls-apart", "Claim calls", "Calls are carried apart: what is said in one is not reported of another.";
     BroughtOnce = "brought-once", "Inbound and web calls",
-        "A call that came in is brought under an id of the network's or an idempotency key, the same when it is brought again.";
+        "A call that came in is brought under an `external_id` or an Idempotency-Key, the same when it is brought again.";
     DrainTakesNone = "drain-takes-none", "Drain", "An engine that drains begins no call.";
     DrainEnds = "drain-ends", "Drain", "An engine that drains carries its calls to their end, and ends itself.";
 }

@@ -65,8 +65,8 @@ pub(crate) struct Outage {
 }
 
 /// The service in one case.
+#[expect(clippy::struct_excessive_bools, reason = "each is something that has happened, or has not")]
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, not states")]
 pub struct CheckStage {
     /// What was found so far.
     pub findings: Findings,

@@ -112,7 +112,7 @@ impl Mini {
                     (status, wait.unwrap_or(0), answer.bytes().await.unwrap_or_default())
                 }
                 Err(_) if self.flaw == Flaw::GivesUp => return (0, Value::Null),
-                Err(_) => (0, 0, Default::default()),
+                Err(_) => (0, 0, hyper::body::Bytes::new()),
             };
             let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
             if !matches!(status, 0 | 401 | 500 | 503) {
