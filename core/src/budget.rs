@@ -82,6 +82,34 @@ pub const UPLOADS: Budget = Budget {
     what: "bodies that have grown beyond a mebibyte and are still coming in: documents and imports",
 };
 
+/// Recordings of calls that engines upload.
+pub const RECORDING_UPLOADS: Budget = Budget {
+    name: "recording_uploads",
+    unit: Unit::Places,
+    all: 32,
+    account: 8,
+    address: 0,
+    nobody: 0,
+    waiting: 256,
+    waiting_each: 32,
+    shrinks: true,
+    what: "recordings being uploaded; each takes up to 2 MiB of `bodies`, 10 MiB where they go to a bucket",
+};
+
+/// Recordings of calls that are being played.
+pub const RECORDING_DOWNLOADS: Budget = Budget {
+    name: "recording_downloads",
+    unit: Unit::Places,
+    all: 128,
+    account: 32,
+    address: 16,
+    nobody: 64,
+    waiting: 0,
+    waiting_each: 0,
+    shrinks: true,
+    what: "recordings being sent; each takes a place of its address and one of its account, and 512 KiB of `answers`",
+};
+
 /// Large replies, until their client has read them.
 pub const ANSWERS: Budget = Budget {
     name: "answers",
@@ -340,6 +368,8 @@ pub const BUDGETS: &[&Budget] = &[
     &ADMIN_CONNECTIONS,
     &BODIES,
     &UPLOADS,
+    &RECORDING_UPLOADS,
+    &RECORDING_DOWNLOADS,
     &ANSWERS,
     &LISTS,
     &LARGE_READS,

@@ -9,7 +9,7 @@ use crate::key::Space;
 /// Returns the id of a row; in the root space it is the count itself.
 pub fn of(space: Space, count: u32) -> u64 {
     match space {
-        Space::Root => u64::from(count),
+        Space::Root | Space::Memory => u64::from(count),
         Space::Account(number) => u64::from(number) << 32 | u64::from(count),
     }
 }

@@ -81,6 +81,7 @@ pub mod memory;
 pub mod number;
 mod numbered;
 pub mod numbering;
+pub mod object;
 pub mod outside;
 pub mod rate;
 pub mod record;

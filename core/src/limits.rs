@@ -105,6 +105,32 @@ pub const JOBS_LISTED_MAX: usize = 20_000;
 pub const ASKING_MAX: usize = 32;
 /// How long an engine keeps a call without reporting, seconds (docs/api.md, Leases).
 pub const LEASE_SECONDS: u64 = 30;
+/// How long the token of a web call can be shown, seconds.
+pub const WEB_TOKEN_SECONDS: u64 = 60;
+/// Most SIP trunks that an engine is told of.
+pub const TRUNKS_MAX: usize = 10_000;
+/// Shortest silence that ends a customer's turn, milliseconds: words have gaps as well.
+pub const TURN_STOP_MS_MIN: u32 = 200;
+/// Longest text about arguments that do not fit a function, bytes.
+pub const ARGUMENT_FAULTS_BYTES_MAX: usize = 1 << 10;
+/// Largest arguments of a function, bytes of JSON.
+pub const ARGUMENTS_BYTES_MAX: usize = 16 << 10;
+/// Most of a partial line that is shown, bytes.
+pub const PARTIAL_BYTES_MAX: usize = 1 << 10;
+/// Shortest time between two partial lines that a live stream shows, milliseconds.
+pub const PARTIAL_MILLISECONDS: u64 = 200;
+/// Most calls that one heartbeat names.
+pub const HEARTBEAT_CALLS_MAX: usize = 10_000;
+/// Engines that are remembered: of all tokens, and of one.
+pub const ENGINES_MAX: usize = 2_000;
+/// As [`ENGINES_MAX`], of one token.
+pub const ENGINES_OF_TOKEN_MAX: usize = 1_000;
+/// Most legs that an engine names.
+pub const ENGINE_LEGS_MAX: usize = 8;
+/// Accounts whose leases one tick restores after a start.
+pub const ACCOUNTS_PER_RESTORE: usize = 64;
+/// Leases that one tick looks at, and that it restores after a start.
+pub const LEASES_PER_TICK: usize = 1_000;
 /// How long a call may wait for an engine to dial it, seconds (docs/api.md, States).
 pub const UNCLAIMED_SECONDS: u64 = 600;
 /// Longest wait of a claim, seconds.
@@ -154,6 +180,19 @@ pub const TOOL_EVENT_BODY_BYTES_MAX: usize = 4 << 10;
 pub const PASSAGES_MAX: u32 = 20;
 /// How long after a call its recording and cost are accepted, seconds.
 pub const AFTERMATH_SECONDS: u64 = 86_400;
+/// Largest recording of a call, bytes (docs/api.md, Recordings).
+pub const RECORDING_BYTES_MAX: usize = 256 << 20;
+/// How long an upload of a recording may take, seconds: longer than the largest does at the lowest rate of a body.
+/// What is left of one that began earlier is deleted.
+pub const RECORDING_UPLOAD_SECONDS: u64 = 3 * 3_600;
+/// Uploads of recordings of a call that may be under way at once.
+pub const RECORDING_UPLOADS_MAX: usize = 4;
+/// Days after today on which the link of a recording is valid that an answer shows, and that a webhook or the feed does.
+pub const RECORDING_LINK_DAYS: u64 = 1;
+/// The same, of a link in a webhook and in the feed.
+pub const REPORTED_LINK_DAYS: u64 = 7;
+/// Failed tries to delete an object after which its job is set aside.
+pub const OBJECT_TRIES_MAX: u32 = 8;
 /// Most events in one reply.
 pub const EVENTS_PAGE_MAX: usize = 1_000;
 /// Most bytes of events in one reply; the first event is included whatever its size.

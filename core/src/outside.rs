@@ -9,6 +9,7 @@ use core::fmt;
 use url::Url;
 
 use crate::choice;
+use crate::object::{StoredObject, UploadError};
 use crate::record::Secret;
 
 /// Most characters of a URL in a sentence; the rest is cut off with a mark.
@@ -41,6 +42,8 @@ pub enum Work {
         /// The file or page, at most [`FILE_BYTES_MAX`](crate::limits::FILE_BYTES_MAX).
         bytes: Vec<u8>,
     },
+    /// Delete an object, by its name; one that is not there counts as deleted.
+    DeleteObject(String),
     /// Nothing: answered at once with [`Answer::Yielded`], which starts a task in a step of its own.
     Yield,
 }
@@ -99,6 +102,10 @@ pub enum Answer {
     Extracted(Result<Extracted, String>),
     /// A piece of a list was sent: the rest is to be written.
     Rest(Unwritten),
+    /// The body was made an object, or why it was not.
+    Stored(Result<StoredObject, UploadError>),
+    /// There is no object of this name any more.
+    ObjectDeleted(String),
 }
 
 impl Answer {
@@ -283,6 +290,13 @@ impl<'a> AskedWork<'a> {
             self.unanswered.borrow_mut().push(work());
         }
         answer
+    }
+
+    /// Returns the answer to what the host was asked otherwise than by a [`Work`]; `None` if there is none yet.
+    pub fn next(&self) -> Option<Answer> {
+        let at = self.asked.get();
+        self.asked.set(at + 1);
+        self.answers.get(at).cloned()
     }
 
     /// Returns whether there is an answer to what is asked next.

@@ -26,6 +26,11 @@ pub fn of(account: Scope<'_>) -> Scope<'_> {
     account.other(Space::Root)
 }
 
+/// Returns the space of what a host may keep in memory alone.
+pub fn memory(scope: Scope<'_>) -> Scope<'_> {
+    scope.other(Space::Memory)
+}
+
 /// Owner of a phone number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
@@ -110,6 +115,33 @@ pub fn forget_announced(account: Scope<'_>, token: u32, call: u32) -> Result<(),
     let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
     let (root, at) = (account.other(Space::Root), key::commanded(token, number, call));
     if root.get(at.clone())?.is_some() { root.delete(at) } else { Ok(()) }
+}
+
+/// Lists a trunk among those of the installation, or not any more; either way the list has a new version, and so it has
+/// when a trunk that stays was changed.
+pub fn list_trunk(account: Scope<'_>, count: u32, is_there: bool) -> Result<(), Stop> {
+    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a trunk belongs to an account")) };
+    let root = account.other(Space::Root);
+    let at = key::trunk(number, count);
+    if is_there {
+        root.put(at, Vec::new())?;
+    } else {
+        root.delete(at)?;
+    }
+    let version = trunks_version(root)? + 1;
+    root.put(key::trunks_version(), version.to_be_bytes().to_vec())
+}
+
+/// Returns the version of the list of trunks.
+pub fn trunks_version(root: Scope<'_>) -> Result<u64, Stop> {
+    let Some(bytes) = root.get(key::trunks_version())? else { return Ok(0) };
+    Ok(u64::from_be_bytes(bytes.try_into().map_err(|_| Stop::Corrupt("the version of the trunks is unreadable"))?))
+}
+
+/// Returns the trunks of the installation by account and count, at most `most`.
+pub fn trunks(root: Scope<'_>, most: usize) -> Result<Vec<(u32, u32)>, Stop> {
+    let rows = root.scan(key::trunks(), Order::Ascending, most)?;
+    Ok(rows.iter().filter_map(|(at, _)| key::read_trunk(at)).collect())
 }
 
 /// Returns the counts of calls of an account that wait for an engine, at most `most`.

@@ -160,6 +160,7 @@ impl Settings {
             settings: Vec::new(),
             lists_in_pieces: false,
             passes_pieces: false,
+            keeps_recordings: false,
         })
     }
 }

@@ -96,6 +96,12 @@ pub struct Config {
     pub lists_in_pieces: bool,
     /// Whether the host passes the pieces of a model's streamed answer on to a caller who follows a turn.
     pub passes_pieces: bool,
+    /// Whether the host keeps recordings of calls as objects ([`Outcome::StoreBody`], [`Content::Object`]); if not,
+    /// uploads of them are refused.
+    ///
+    /// [`Outcome::StoreBody`]: crate::step::Outcome::StoreBody
+    /// [`Content::Object`]: crate::http::reply::Content::Object
+    pub keeps_recordings: bool,
     /// Settings that `GET /admin/settings` shows, as the host took them; empty where it has none to show.
     pub settings: Vec<ShownSetting>,
 }
@@ -126,6 +132,7 @@ impl Default for Config {
             models: Vec::new(),
             lists_in_pieces: false,
             passes_pieces: false,
+            keeps_recordings: false,
             settings: Vec::new(),
         }
     }

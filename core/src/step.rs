@@ -9,6 +9,7 @@ use crate::http::reply::Reply;
 use crate::http::request::Request;
 use crate::job::Task;
 use crate::key::Topic;
+use crate::object::ObjectUpload;
 use crate::outside::{Answer, Work};
 use crate::store::Change;
 use crate::time::Timestamp;
@@ -99,6 +100,9 @@ pub enum Outcome {
     Reply(Reply),
     /// Read the body, at most this many bytes, and run the step again with it.
     ReadBody(usize),
+    /// Stream the body into this object, and run the step again with one more [`Answer::Stored`]. Only a host with
+    /// [`Config::keeps_recordings`](crate::setup::Config::keeps_recordings) is asked to.
+    StoreBody(ObjectUpload),
     /// Run the step again when every send with [`Ticket::Exchange`] is answered.
     Wait,
     /// Run the step again on news of the topic, or at this time if there is none.

@@ -14,7 +14,7 @@ const DIGEST_BYTES: usize = 32;
 /// Runs a piece of pure work; `None` for work that needs the network, or bounds that only a host can set.
 pub fn perform(work: &Work) -> Option<Answer> {
     match work {
-        Work::Http(_) | Work::Extract { .. } => None,
+        Work::Http(_) | Work::Extract { .. } | Work::DeleteObject(_) => None,
         Work::HashPassword { password, salt } => Some(match digest(password, salt) {
             Some(digest) => Answer::Hashed([&salt[..], &digest].concat()),
             None => Answer::Failed(SendError::Unreachable),

@@ -1,6 +1,7 @@
 //! [`Host`]: all parts of a running service, and the loop around `step`.
 
 mod scheduler;
+mod upload;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,6 +44,7 @@ use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 use crate::send::{Hearing, Outside, SendExecutor};
 use crate::store::{Admission, Snapshot, Store};
+use crate::vault::Vault;
 use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput, guarded};
 
 /// The operation that hands calls to engines.
@@ -66,6 +68,8 @@ pub struct HostOptions {
     pub edge: Option<EdgeToken>,
     /// Rooms that bound everything that queues or holds memory.
     pub rooms: Rooms,
+    /// Where recordings are kept; `None`: none are.
+    pub vault: Option<Vault>,
 }
 
 /// A running service, except for its listeners.
@@ -82,6 +86,8 @@ pub struct Host {
     pub edge: Option<EdgeToken>,
     /// Rooms that bound everything that queues or holds memory.
     pub rooms: Arc<Rooms>,
+    /// Where recordings are kept; `None`: none are.
+    pub vault: Option<Arc<Vault>>,
     large: LargeReads,
     limiter: Arc<Limiter>,
     writer: Writer,
@@ -104,6 +110,8 @@ pub struct Host {
 pub enum Verdict {
     /// Read its body, at most this many bytes.
     Read(usize),
+    /// Store its body as an object for this account.
+    Store(u32),
     /// Pass it to the writer without a body.
     Write,
     /// Answer it with this reply: it changes nothing.
@@ -116,11 +124,13 @@ impl Host {
     /// Builds the host over an open store and starts the writer; returns its thread, to be joined after the last
     /// handle.
     pub fn start(
-        HostOptions { config, store, rate_limits, clock, outside, edge, rooms }: HostOptions,
+        HostOptions { config, store, rate_limits, clock, outside, edge, rooms, vault }: HostOptions,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
         let rooms = Arc::new(rooms);
         let metrics = Arc::new(Metrics::of(&rooms));
-        let config = Config { lists_in_pieces: true, passes_pieces: true, ..config };
+        let vault = vault.map(Arc::new);
+        let keeps_recordings = vault.is_some();
+        let config = Config { lists_in_pieces: true, passes_pieces: true, keeps_recordings, ..config };
         let (service, store) = (Arc::new(Service::with_document(config, || DOCUMENT.to_owned())), Arc::new(store));
         let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(rate_limits)));
         let (plan, wake) = watch::channel(None);
@@ -138,6 +148,7 @@ impl Host {
         let sender = SendExecutor::new(
             outside,
             Extractor::of_this_program(Arc::clone(&rooms.readers))?,
+            vault.clone(),
             Arc::clone(&metrics),
             &rooms,
         )?;
@@ -150,6 +161,7 @@ impl Host {
             clock,
             edge,
             rooms,
+            vault,
             large,
             limiter,
             writer,
@@ -170,6 +182,7 @@ impl Host {
     pub fn precheck(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Verdict {
         match self.look(request, &[], told, seed) {
             Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Verdict::Read(max),
+            Ok(Output { outcome: Outcome::StoreBody(upload), .. }) => Verdict::Store(upload.account),
             Ok(output) if output.changes.is_empty() && output.sends.is_empty() => {
                 Verdict::Refused(self.reply_of(request, output, seed))
             }
@@ -181,7 +194,7 @@ impl Host {
     /// Answers a request that changes nothing, from a snapshot. Accounts that read much wait for their turn.
     pub async fn read(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Reply {
         let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
-        let mut turn = None;
+        let (mut turn, mut deadline) = (None, None);
         loop {
             let looked = match turn.take() {
                 None => self.look_before(request, &answers, told, seed, Some(&self.large)),
@@ -191,6 +204,12 @@ impl Host {
                 Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
                     let payer = self.payer(request, told, account);
                     Box::pin(self.perform(sends, &mut answers, payer, &mut hearing)).await;
+                }
+                Ok(Output { outcome: Outcome::Park(topic, until), .. }) => {
+                    let until = *deadline.get_or_insert(until);
+                    if !self.is_news(request, &answers, told, seed, (topic, until)).await {
+                        answers.push(Answer::Elapsed);
+                    }
                 }
                 Ok(output) => {
                     let reply = self.reply_of(request, output, seed);
@@ -350,24 +369,38 @@ impl Host {
         }
     }
 
-    /// Waits until a step of the exchange no longer parks, or until the deadline. It looks at snapshots only and never
-    /// takes the writer's time.
+    /// Waits until a step of the exchange no longer parks, or until the deadline.
     async fn park(&self, exchange: &mut Exchange, topic: Topic, until: Timestamp) {
+        let Exchange { request, answers, told, seed, .. } = &*exchange;
+        if !self.is_news(request, answers, told, *seed, (topic, until)).await {
+            exchange.answers.push(Answer::Elapsed);
+        }
+    }
+
+    /// Waits until a step no longer parks: false if the time has come first. It looks at snapshots only and never takes
+    /// the writer's time.
+    async fn is_news(
+        &self,
+        request: &Request,
+        answers: &[Answer],
+        told: &RateDecisions,
+        seed: Seed,
+        (topic, until): (Topic, Timestamp),
+    ) -> bool {
         let mut waiting = self.news.subscribe(topic);
         let sleep = tokio::time::sleep(self.clock.until(until));
         tokio::pin!(sleep);
         loop {
-            let looked = self.look(&exchange.request, &exchange.answers, &exchange.told, exchange.seed);
+            let looked = self.look(request, answers, told, seed);
             if !matches!(looked, Ok(Output { outcome: Outcome::Park(..), .. })) {
-                return;
+                return true;
             }
             let news = tokio::select! {
                 news = waiting.news() => news,
                 () = &mut sleep => false,
             };
             if !news {
-                exchange.answers.push(Answer::Elapsed);
-                return;
+                return false;
             }
         }
     }

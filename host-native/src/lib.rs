@@ -29,6 +29,7 @@ pub mod settings;
 pub mod sparse;
 pub mod store;
 pub mod turns;
+pub mod vault;
 pub mod watched;
 pub mod writer;
 

@@ -16,6 +16,10 @@ pub struct Rooms {
     pub bodies: Arc<Room>,
     /// Bodies of more than a mebibyte being received, see [`budget::UPLOADS`].
     pub uploads: Arc<Room>,
+    /// Places of recordings being uploaded, see [`budget::RECORDING_UPLOADS`].
+    pub recording_uploads: Arc<Room>,
+    /// Places of recordings being sent, see [`budget::RECORDING_DOWNLOADS`].
+    pub recording_downloads: Arc<Room>,
     /// Bytes of large answers not yet taken, see [`budget::ANSWERS`].
     pub answers: Arc<Room>,
     /// Lists being written piece by piece, see [`budget::LISTS`].
@@ -66,6 +70,8 @@ impl Rooms {
             admin_connections: Room::new(&budget::ADMIN_CONNECTIONS),
             bodies: Room::new(&budget::BODIES),
             uploads: Room::new(&budget::UPLOADS),
+            recording_uploads: Room::new(&budget::RECORDING_UPLOADS),
+            recording_downloads: Room::new(&budget::RECORDING_DOWNLOADS),
             answers: Room::new(&budget::ANSWERS),
             lists: Room::new(&budget::LISTS),
             large_reads: Room::new(&budget::LARGE_READS),
@@ -86,12 +92,14 @@ impl Rooms {
     }
 
     /// Returns all rooms in the order of [`budget::BUDGETS`].
-    pub fn all(&self) -> [&Arc<Room>; 20] {
+    pub fn all(&self) -> [&Arc<Room>; 22] {
         [
             &self.connections,
             &self.admin_connections,
             &self.bodies,
             &self.uploads,
+            &self.recording_uploads,
+            &self.recording_downloads,
             &self.answers,
             &self.lists,
             &self.large_reads,

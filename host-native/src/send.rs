@@ -24,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::names::{LimitedResolver, NoRoom, held_by};
 use crate::room::{Held, Holder, Room};
 use crate::rooms::Rooms;
+use crate::vault::Vault;
 use switchboard_core::egress::Filter;
 
 /// Where requests to the outside go.
@@ -47,6 +48,7 @@ pub struct SendExecutor {
     filter: Filter,
     hashes: Arc<Room>,
     extractor: Extractor,
+    vault: Option<Arc<Vault>>,
     metrics: Arc<Metrics>,
 }
 
@@ -103,6 +105,7 @@ impl SendExecutor {
     pub fn new(
         outside: Outside,
         extractor: Extractor,
+        vault: Option<Arc<Vault>>,
         metrics: Arc<Metrics>,
         rooms: &Rooms,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
@@ -124,6 +127,7 @@ impl SendExecutor {
             filter,
             hashes: Arc::clone(&rooms.hashes),
             extractor,
+            vault,
             metrics,
         })
     }
@@ -148,8 +152,16 @@ impl SendExecutor {
         match work {
             Work::Http(request) => self.http(request, holder, hearing).await.unwrap_or_else(Answer::Failed),
             Work::Extract { form, bytes } => self.extractor.extract(form, bytes, holder).await,
+            Work::DeleteObject(name) => self.delete(name, holder).await.unwrap_or_else(Answer::Failed),
             work => self.hash(work, holder).await.unwrap_or_else(Answer::Failed),
         }
+    }
+
+    async fn delete(&self, name: String, holder: Holder) -> Result<Answer, SendError> {
+        let vault = self.vault.as_ref().ok_or(SendError::Unreachable)?;
+        let _place = self.operator.room.take(holder).await?;
+        vault.delete(&name).await?;
+        Ok(Answer::ObjectDeleted(name))
     }
 
     async fn hash(&self, work: Work, holder: Holder) -> Result<Answer, SendError> {

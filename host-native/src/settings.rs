@@ -84,6 +84,10 @@ pub struct ServeSettings {
     /// Monthly price of a number bought at Twilio, US cents [default: 115]
     #[arg(long, env = "SWITCHBOARD_TWILIO_NUMBER_CENTS", value_name = "CENTS")]
     pub twilio_number_cents: Option<u32>,
+    /// Where recordings of calls are kept: a folder, `s3://BUCKET/PREFIX` (with the usual `AWS_…` variables), or `off`
+    /// [default: the folder `recordings` of the data folder]
+    #[arg(long, env = "SWITCHBOARD_RECORDINGS", value_name = "PLACE")]
+    pub recordings: Option<String>,
     /// Token with which edge nodes reach the store, at least 32 characters; without one, the store is closed to them
     #[arg(long, env = "SWITCHBOARD_STORE_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub store_token: Option<String>,
@@ -286,6 +290,7 @@ impl ServeSettings {
             twilio_auth_token: self.twilio_auth_token.or(file.twilio_auth_token),
             twilio_base_url: self.twilio_base_url.or(file.twilio_base_url),
             twilio_number_cents: self.twilio_number_cents.or(file.twilio_number_cents),
+            recordings: self.recordings.or(file.recordings),
             store_token: self.store_token.or(file.store_token),
             seal_key_file: self.seal_key_file.or(file.seal_key_file),
             seal_keys: self.seal_keys,

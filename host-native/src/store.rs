@@ -1,6 +1,7 @@
 //! [`Store`]: rows in one redb table, committed so that a crash at any moment loses nothing that was acknowledged.
 
 mod cache;
+mod memory;
 mod rows;
 mod sealing;
 mod write;
@@ -21,6 +22,7 @@ use crate::reserve::{Reserve, lacks_room};
 use crate::seal::Seal;
 use crate::watched::Watched;
 
+use memory::MemoryRows;
 pub use rows::{Admission, RowsView, Snapshot};
 pub use write::{Write, WriteView};
 
@@ -103,6 +105,8 @@ pub struct Store {
     database: RwLock<Option<Database>>,
     /// Snapshot that all reads share until the next commit: a transaction for each would cost as much as reading a row.
     latest: Arc<Latest>,
+    /// Rows that are in no file.
+    memory: Arc<MemoryRows>,
     path: Option<PathBuf>,
     reserve: Option<Reserve>,
     seal: Arc<Seal>,
@@ -170,7 +174,8 @@ impl Store {
     fn with(opener: Opener, path: Option<PathBuf>, look: IntegrityCheck) -> Result<Self, StoreError> {
         let unsynced = Arc::default();
         let database = RwLock::new(Some(opener(look, &unsynced)?));
-        Ok(Self { opener, unsynced, database, latest: Arc::default(), path, reserve: None, seal: Arc::default() })
+        let (latest, memory, seal) = (Arc::default(), Arc::default(), Arc::default());
+        Ok(Self { opener, unsynced, database, latest, memory, path, reserve: None, seal })
     }
 
     /// Opens the store again after the disk was full: redb refuses everything after a failed write, even reads.
@@ -200,7 +205,11 @@ impl Store {
     /// Returns a snapshot of everything committed so far.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
         // Lock order everywhere: the database first, then the latest snapshot; the reverse would deadlock.
-        self.with_database(|database| self.latest.get(|| Snapshot::of(database, Arc::clone(&self.seal))))
+        self.with_database(|database| self.latest.get(|| self.snapshot_of(database)))
+    }
+
+    fn snapshot_of(&self, database: &Database) -> Result<Snapshot, StoreError> {
+        Snapshot::of(database, Arc::clone(&self.seal), Arc::clone(&self.memory))
     }
 
     /// Counts the bytes each account stores, if the store is from a release without these counts.

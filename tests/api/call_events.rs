@@ -79,7 +79,11 @@ fn the_body_is_cut_at_4_kibibytes_and_shows_no_secret_of_a_header() {
     ] {
         let answer = HttpIn { status: 200, body: body.clone().into_bytes(), ..HttpIn::default() };
         house.outside(move |_| Ok(answer.clone()));
-        assert_eq!(ask(&mut house, &line, &held, &json!({})).expect(200).json["body"], *body, "engines get it whole");
+        assert_eq!(
+            ask(&mut house, &line, &held, &json!({ "city": "Iasi" })).expect(200).json["body"],
+            *body,
+            "engines get it whole"
+        );
         let told = events(&mut house, held.id, "tool");
         assert_eq!(told.last().expect("an event")["body"], want);
     }
@@ -174,10 +178,21 @@ fn a_call_that_ends_while_its_tool_is_asked_has_the_event() {
 }
 
 #[test]
+fn arguments_have_a_limit_and_what_does_not_fit_is_told_in_the_call_too() {
+    let (mut house, line, held) = answered(&json!({}));
+    ask(&mut house, &line, &held, &json!({ "city": "x".repeat(16_384) })).wrong(&["arguments"]);
+    let says = "The argument city must be a string, not a list.";
+    ask(&mut house, &line, &held, &json!({ "city": ["Iasi"], "seats": [{ "row": null }] })).message(422, says);
+    let event = events(&mut house, held.id, "tool").remove(0);
+    assert_eq!((&event["error"], &event["status"]), (&json!(says), &Value::Null));
+    assert_eq!(event["arguments"], json!({ "city": ["Iasi"], "seats": [{ "row": null }] }));
+}
+
+#[test]
 fn they_are_live_as_well() {
     let (mut house, line, held) = answered(&json!({}));
     house.outside(|_| Err(SendError::TimedOut));
-    ask(&mut house, &line, &held, &json!({})).expect(504);
+    ask(&mut house, &line, &held, &json!({ "city": "Iasi" })).expect(504);
     let path = format!("/user/calls/{}/events?after=3", held.id);
     let stream = house.call(Method::Get, &path).header("accept", "text/event-stream").send().expect(200);
     let text = String::from_utf8_lossy(&stream.bytes);
@@ -188,7 +203,7 @@ fn they_are_live_as_well() {
 fn a_call_keeps_8_mebibytes_of_events() {
     let (mut house, line, mut held) = answered(&json!({}));
     house.outside(|_| Ok(HttpIn { status: 200, ..HttpIn::default() }));
-    let arguments = json!({ "unknown": "x".repeat(15_000) });
+    let arguments = json!({ "city": "Iasi", "unknown": "x".repeat(15_000) });
     for _ in 0..570 {
         ask(&mut house, &line, &held, &arguments).expect(200);
     }
@@ -220,7 +235,7 @@ fn a_call_keeps_20_000_events() {
         line.say(&mut house, &mut held, &turns).expect(200);
     }
     house.outside(|_| Ok(HttpIn { status: 200, ..HttpIn::default() }));
-    ask(&mut house, &line, &held, &json!({})).expect(200);
+    ask(&mut house, &line, &held, &json!({ "city": "Iasi" })).expect(200);
     let last = |house: &mut House, after| events_after(house, held.id, after).last().map(|event| event["seq"].clone());
     assert_eq!(last(&mut house, 19_990), Some(json!(20_000)));
     let mut ended = held.clone();

@@ -132,7 +132,7 @@ fn a_turn_asks_the_model_carries_out_its_calls_and_asks_again() {
             "sun, by ****",
             "Nothing was found.",
             "Error: there is no function of this name.",
-            "Error: the arguments are not a JSON object."
+            "Error: the arguments are not JSON."
         ]
     );
     assert_eq!(got.json["function_calls"][0]["arguments"], json!({ "city": "Iasi", "other": 1 }));

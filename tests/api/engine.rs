@@ -434,6 +434,7 @@ fn the_claimed_assistant_is_complete_and_compiled() {
         json!({
             "name": "weather", "description": "Tells the weather",
             "parameters": { "type": "object", "properties": { "city": { "type": "string", "description": "The city" } }, "required": ["city"] },
+            "kind": "tool", "timeout": 10,
         })
     );
     assert_eq!(assistant["functions"][1]["name"], "end_call");
@@ -502,5 +503,6 @@ fn a_calendar_is_asked_and_booked_by_the_service() {
     );
     assert_eq!((&booked["status"], &booked["body"]), (&json!(200), &json!(r#"{"status":"success"}"#)));
     house.outside(|_| Ok(HttpIn { status: 401, ..HttpIn::default() }));
-    assert_eq!(run(&mut house, "calendar_slots", json!({}))["status"], 401, "what the calendar says is passed on");
+    let days = json!({ "start_date": "2026-09-22", "end_date": "2026-09-23" });
+    assert_eq!(run(&mut house, "calendar_slots", days)["status"], 401, "what the calendar says is passed on");
 }

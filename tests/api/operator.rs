@@ -159,7 +159,7 @@ fn an_engine_token_is_shown_once() {
     let got = post(&mut house, "/admin/engine-tokens", &body).expect(201);
     assert_eq!(got.header("cache-control"), Some("no-store"));
     let token = got.json["token"].as_str().expect("a token").to_owned();
-    let kept = json!({ "id": got.id(), "name": "Voice", "account_ids": [1], "created_at": house.now.iso() });
+    let kept = json!({ "id": got.id(), "name": "Voice", "account_ids": [1], "telephony": false, "created_at": house.now.iso() });
     assert_eq!(get(&mut house, "/admin/engine-tokens").expect(200).json, json!({ "data": [kept] }));
     assert!(!house.store.rows().values().any(|row| String::from_utf8_lossy(row).contains(&token)));
     for path in ["/user/me", "/admin/plans"] {

@@ -26,7 +26,7 @@ fn tables() -> BTreeMap<&'static str, &'static Table> {
         .iter()
         .filter_map(|route| match route.body {
             BodyKind::Json(table, _) | BodyKind::Document(table) => Some((table.name, table)),
-            BodyKind::None | BodyKind::File(..) => None,
+            BodyKind::None | BodyKind::File(..) | BodyKind::Object(..) => None,
         })
         .collect()
 }
@@ -164,9 +164,11 @@ fn the_published_schema_agrees_with_the_checks() {
         let drawn = (body(table, &anything), any::<Index>(), any::<Index>(), any::<bool>());
         for_all(share(&tables), &drawn, |(mut body, column, value, spoil)| {
             if spoil {
-                let column = column.get(table.columns);
-                let values = broken(column);
-                body.insert(column.name.to_owned(), value.get(&values).clone());
+                // What any value fits cannot be spoiled.
+                let values = broken(column.get(table.columns));
+                if !values.is_empty() {
+                    body.insert(column.get(table.columns).name.to_owned(), value.get(&values).clone());
+                }
             }
             let ours = errors(table, &body);
             let theirs = judge.is_valid(&Value::Object(body.clone()));
@@ -283,10 +285,11 @@ fn the_document_claims_what_an_operation_asks_for_and_no_more() {
         ids
     };
     let replies = ["generateReply", "generateReplyAlias", "generateReplyAlias2"];
-    assert_eq!(claiming("402"), [&replies[..], &["makeCall", "purchaseNumber"]].concat());
+    assert_eq!(claiming("402"), [&replies[..], &["makeCall", "makeWebCall", "purchaseNumber"]].concat());
     let outside =
         ["purchaseNumber", "releaseNumber", "runTool", "searchNumbers", "sendMessage", "sendSms", "sendSmsAlias"];
-    assert_eq!(claiming("502"), [&replies[..], &outside, &["testTool", "testToolAlias"]].concat());
+    let ends = ["testTool", "testToolAlias", "uploadRecording"];
+    assert_eq!(claiming("502"), [&replies[..], &["getRecording"], &outside, &ends].concat());
     let late = ["runTool", "sendMessage", "testTool", "testToolAlias"];
     assert_eq!(claiming("504"), [&replies[..], &late].concat());
     for secret in ["createApiKey", "login", "createAccount", "rotateWebhookSecret"] {

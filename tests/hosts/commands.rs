@@ -203,6 +203,23 @@ fn what_a_command_lacks_is_described() {
 }
 
 #[test]
+fn what_engine_check_plays_and_what_it_refuses() {
+    let listed = json_of(&run(&["engine-check", "--list", "--json"]));
+    assert!(listed["rules"].as_array().is_some_and(|rules| rules.len() > 25), "{listed}");
+    assert_eq!(listed["cases"][0]["case"], "plain");
+    for (arguments, says) in [
+        (&["--case", "none"][..], "there is no such case; there are plain, tool, "),
+        (&["--listen", "0.0.0.0:8099"], "only loopback can be listened on"),
+        (&["--listen", "8099"], "an address is IP:PORT, such as 127.0.0.1:8099"),
+        (&["--attach", "1", "--case", "plain"], "no engine has claimed a call: nothing can be said of it"),
+        (&["--case", "plain", "--", "/none/engine"], "the engine cannot be started: /none/engine: "),
+    ] {
+        let said = refusal(&[&["engine-check"], arguments].concat());
+        assert!(said.contains(says), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn a_wrong_line_of_the_file_is_named_and_not_shown() {
     let folder = Folder::new();
     let config = folder.path("wrong.toml");

@@ -163,7 +163,12 @@ fn sound(store: &Store) -> u64 {
 }
 
 fn body(reply: &str) -> Value {
-    serde_json::from_str(reply.trim_start_matches("200 ")).expect("JSON")
+    let mut body: Value = serde_json::from_str(reply.trim_start_matches("200 ")).expect("JSON");
+    // Who is attached stands in no store: a host that starts hears of its engines again.
+    if let Some(reasons) = body.pointer_mut("/data/reasons").and_then(Value::as_array_mut) {
+        reasons.retain(|reason| reason["code"] != "no_engine");
+    }
+    body
 }
 
 /// Returns whether a reply says all that an earlier one did: members may be added, none goes or changes.

@@ -3,6 +3,7 @@
 //! by it and beside it.
 
 mod backup;
+mod bucket;
 mod campaign;
 mod carrier;
 mod commands;
@@ -23,6 +24,7 @@ mod outside;
 mod permissions;
 mod readers;
 mod receivers;
+mod recordings;
 mod refusals;
 mod samples;
 mod secrets;

@@ -19,7 +19,7 @@ pub fn sender(outside: Outside) -> SendExecutor {
 /// Returns the host's own sender, with these budgets.
 pub fn sender_in(outside: Outside, rooms: &Arc<Rooms>) -> SendExecutor {
     let extractor = Extractor::new(binary(), Arc::clone(&rooms.readers)).expect("a thread");
-    SendExecutor::new(outside, extractor, Arc::new(Metrics::of(rooms)), rooms).expect("a sender")
+    SendExecutor::new(outside, extractor, None, Arc::new(Metrics::of(rooms)), rooms).expect("a sender")
 }
 
 /// One received request.

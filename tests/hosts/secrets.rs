@@ -63,7 +63,8 @@ impl Client {
 /// Returns the contents of a folder's files, concatenated.
 fn bytes_of(folder: &Path) -> Vec<u8> {
     let entries = std::fs::read_dir(folder).expect("a folder");
-    entries.flat_map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a file")).collect()
+    let files = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file());
+    files.flat_map(|path| std::fs::read(path).expect("a file")).collect()
 }
 
 fn holds(bytes: &[u8], marker: &str) -> bool {
@@ -115,6 +116,8 @@ fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id):
             // The carrier fails; of some kinds there is no row.
             let wanted: &[u16] = match route.id {
                 "searchNumbers" => &[502],
+                // Nobody has a signature for this.
+                _ if path.starts_with("/recordings/") => &[403],
                 _ if path.contains("/1") => &[200, 404],
                 _ => &[200],
             };

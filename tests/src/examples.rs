@@ -19,6 +19,8 @@ use switchboard_core::service::routes::ROUTES;
 
 use crate::house::{Got, House};
 
+/// Base URL of the service that plays the examples.
+const BASE: &str = "http://switchboard.example";
 /// Rows of a list that an example shows.
 const ROWS: usize = 2;
 
@@ -40,13 +42,13 @@ const ORDER: &str = "
     searchNumbers purchaseNumber allNumbers listSmsNumbers getNumber updateNumber createCallerId verifyCallerId createTrunk
     listTrunks getTrunk updateTrunk listAssignableNumbers sendSms
     addDoNotCall importDoNotCall getDoNotCallImport listDoNotCall removeDoNotCall
-    makeCall readInterface claimCalls runTool askKnowledge commandCall reportEvents listCallEvents getCall bringCall hangUpCall listCalls
+    makeCall readInterface claimCalls renewLeases makeWebCall listEngineTrunks listEngines drainEngine runTool askKnowledge commandCall reportEvents uploadRecording getRecording listCallEvents getCall bringCall hangUpCall listCalls
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
     createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
     explainLead switchCampaign switchCampaignOf listWhatsAppSenders
     startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
     deleteConversation
-    listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
+    listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteRecording deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
 
@@ -167,8 +169,11 @@ fn send(
         (Who::Operator, _) => house.operator.clone(),
         (Who::Engine, _) => known["createEngineToken.token"].clone(),
     };
-    let mut call =
-        house.call(Method::parse(method), target).token(&token).without("host").header("host", "switchboard.example");
+    let mut call = house
+        .call(Method::parse(method), target)
+        .token(&token)
+        .without("host")
+        .header("host", &BASE["http://".len()..]);
     if route.who == Who::Anyone {
         call = call.without("authorization");
     }
@@ -211,9 +216,12 @@ fn made(reply: &Value) -> String {
         "/data/0/id",
         "/data/0/phone_number",
         "/0/id",
+        "/url",
     ];
     let found = places.iter().find_map(|place| reply.pointer(place)).unwrap_or(&Value::Null);
-    found.as_str().map_or_else(|| found.to_string(), str::to_owned)
+    // A URL of the service itself leads to its path.
+    let text = found.as_str().map(|text| text.strip_prefix(BASE).unwrap_or(text));
+    text.map_or_else(|| found.to_string(), str::to_owned)
 }
 
 /// Shortens a reply's lists, and covers its secrets with as many letters.

@@ -1,6 +1,7 @@
 //! [`House`]: the whole service over an in-memory store, with a clock and outside answers that the test controls. Every
 //! reply to a request is judged.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -10,6 +11,7 @@ use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::key::Key;
 use switchboard_core::memory::Memory;
+use switchboard_core::object::{ObjectUpload, StoredObject, UploadError};
 use switchboard_core::outside::{Answer, HttpIn, HttpOut, SendError, Work};
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::seed::Seed;
@@ -47,6 +49,10 @@ pub struct House {
     pub full: bool,
     /// Whether every request finds its rate limit used up.
     pub crowded: bool,
+    /// Objects that the service had stored, by their names.
+    pub objects: BTreeMap<String, Vec<u8>>,
+    /// Why no object can be stored or deleted, if that is so.
+    pub broken: Option<UploadError>,
     outside: Outside,
     steps: u64,
 }
@@ -142,7 +148,7 @@ pub struct Call<'h> {
 
 impl Default for House {
     fn default() -> Self {
-        Self::with(Config::default())
+        Self::with(Config { keeps_recordings: true, ..Config::default() })
     }
 }
 
@@ -158,6 +164,8 @@ impl House {
             password: String::new(),
             full: false,
             crowded: false,
+            objects: BTreeMap::new(),
+            broken: None,
             outside: Box::new(|_| Err(SendError::Unreachable)),
             steps: 0,
         };
@@ -257,11 +265,15 @@ impl House {
             let seed = self.seed();
             let output = self.step(&Input::Tick, seed);
             let mut wake = output.wake;
-            for send in output.sends {
+            let mut sends = VecDeque::from(output.sends);
+            while let Some(send) = sends.pop_front() {
                 let answer = self.perform(&send.work);
                 let seed = self.seed();
                 if send.ticket != Ticket::Exchange {
-                    wake = self.step(&Input::Answered(send.ticket, answer), seed).wake;
+                    // A job that was begun on its own asks now.
+                    let output = self.step(&Input::Answered(send.ticket, answer), seed);
+                    wake = output.wake;
+                    sends.extend(output.sends);
                 }
             }
             if wake.is_none_or(|at| at > self.now) {
@@ -285,6 +297,10 @@ impl House {
                 // Nothing else happens in this house while a request waits, so its wait times out at once.
                 Outcome::Park(..) => answers.push(Answer::Elapsed),
                 Outcome::Yield => answers.push(Answer::Yielded),
+                Outcome::StoreBody(upload) => {
+                    let Owned::Http(request) = &owned else { panic!("only requests have a body") };
+                    answers.push(Answer::Stored(self.store_object(upload, &request.body)));
+                }
                 _ => return (output, answers.len()),
             }
             for send in output.sends {
@@ -293,8 +309,28 @@ impl House {
         }
     }
 
+    /// Makes a body an object.
+    fn store_object(&mut self, upload: &ObjectUpload, body: &Body) -> Result<StoredObject, UploadError> {
+        assert!(!self.objects.contains_key(&upload.name), "no object is stored twice");
+        let bytes = match (self.broken, body) {
+            (Some(error), _) => return Err(error),
+            (None, Body::Full(bytes)) => bytes.clone(),
+            (None, Body::TooLarge) => return Err(UploadError::TooLarge),
+            (None, Body::Cut) => return Err(UploadError::Cut),
+            (None, Body::None | Body::Pending) => Vec::new(),
+        };
+        let stored = StoredObject { bytes: u32::try_from(bytes.len()).expect("a small body"), sealed: false };
+        self.objects.insert(upload.name.clone(), bytes);
+        Ok(stored)
+    }
+
     fn perform(&mut self, work: &Work) -> Answer {
         match work {
+            Work::DeleteObject(_) if self.broken.is_some() => Answer::Failed(SendError::Unreachable),
+            Work::DeleteObject(name) => {
+                self.objects.remove(name);
+                Answer::ObjectDeleted(name.clone())
+            }
             Work::Http(request) => (self.outside)(request).map_or_else(Answer::Failed, Answer::Http),
             Work::Extract { form, bytes } => Answer::Extracted(extract::read(*form, bytes)),
             work => work::perform(work).expect("all other work is pure"),
@@ -377,6 +413,12 @@ impl Call<'_> {
             Content::Json(bytes) => bytes,
             Content::Stream(stream) => stream.bytes,
             Content::Piece(piece) => piece.bytes,
+            Content::Object(part) => {
+                let object = house.objects.get(&part.name).expect("a recording that is kept is an object");
+                assert_eq!(object.len() as u64, part.bytes);
+                let [from, to] = [part.range.start, part.range.end].map(|at| usize::try_from(at).expect("an offset"));
+                object[from..to].to_vec()
+            }
             Content::Empty | Content::Host(_) => Vec::new(),
         };
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);

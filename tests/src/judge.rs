@@ -123,7 +123,7 @@ impl Judge {
         let Exchange { request, reply, foreign, .. } = exchange;
         let Content::Json(bytes) = &reply.content else {
             let empty = matches!(reply.status, 204 | 304) || request.method == Method::Head;
-            let other = matches!(reply.content, Content::Host(_) | Content::Stream(_));
+            let other = matches!(reply.content, Content::Host(_) | Content::Stream(_) | Content::Object(_));
             return if empty || other { Ok(String::new()) } else { Err(format!("{} without a body", reply.status)) };
         };
         if let Some((_, media)) = reply.headers.iter().find(|(name, _)| *name == "content-type") {

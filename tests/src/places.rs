@@ -1,6 +1,7 @@
 //! [`Places`]: one resource of each kind, so that every path of the route table can be requested.
 
 use serde_json::{Value, json};
+use switchboard_core::account::attached;
 use switchboard_core::http::request::Method;
 use switchboard_core::job::{Task, id_of};
 
@@ -62,6 +63,8 @@ impl Places {
         let made = house.post("/admin/engine-tokens", &account).token(&operator).send().expect(201);
         let engine_token = made.json["token"].as_str().expect("a token").to_owned();
         let engine = made.id();
+        let about = json!({ "engine": "E", "legs": ["web"], "web_url": "https://media.example" });
+        house.post("/engine/heartbeat", &about).token(&engine_token).send().expect(200);
         let claim = json!({ "engine": "E", "protocol": 2 });
         let claimed = house.post("/engine/claim", &claim).token(&engine_token).send().expect(200);
         assert_eq!(claimed.json["calls"][0]["call"]["id"], call, "{}", claimed.json);
@@ -94,6 +97,7 @@ impl Places {
             ("/admin/accounts", "{key_id}", key),
             ("/admin/accounts", "{number_id}", number),
             ("/admin/engine-tokens", "{id}", engine),
+            ("/admin/engines", "{id}", attached::id_of(u32::try_from(engine).expect("a small id"), "E")),
         ];
         let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
         places.push(("/admin/plans", "{name}", "standard".into()));
@@ -106,12 +110,16 @@ impl Places {
         }
         places.push(("/docs", "{file}", "index.html".into()));
         places.push(("/engine/calls", "{name}", "look".into()));
+        // A link that nobody signed.
+        for (name, value) in [("{call}", &*call.to_string()), ("{day}", "2026-09-22"), ("{signature}", "unsigned")] {
+            places.push(("/recordings", name, value.into()));
+        }
         Self { ids: places, engine: engine_token }
     }
 
     /// Uses the same text for every id.
     pub fn all(text: &str) -> Self {
-        let names = ["{id}", "{document_id}", "{uuid}"];
+        let names = ["{id}", "{document_id}", "{uuid}", "{call}", "{day}", "{signature}"];
         Self { ids: names.map(|name| ("/", name, text.to_owned())).into(), engine: String::new() }
     }
 

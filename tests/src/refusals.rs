@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use switchboard_core::http::cause::Cause;
 use switchboard_core::http::request::Method;
-use switchboard_core::http::route::{BodyKind, Route, Who};
+use switchboard_core::http::route::{BodyKind, ReplyForm, Route, Who};
 use switchboard_core::http::router::Router;
 use switchboard_core::service::causes;
 use switchboard_core::service::routes::ROUTES;
@@ -18,6 +18,8 @@ pub fn is_the_hosts(route: &Route, cause: Cause) -> bool {
     match cause {
         Cause::HeadTooLarge | Cause::Busy => true,
         Cause::Malformed => is_open,
+        // The core does not read objects.
+        Cause::Outside => matches!(route.shape, ReplyForm::Object(_)),
         // Users have a rate limit; of the others only these ask for something outside, of which there is a share.
         Cause::TooMany => {
             !matches!(route.who, Who::User | Who::Visitor) && !["login", "bringCall", "runTool"].contains(&route.id)
@@ -36,7 +38,8 @@ pub fn is_documented(method: &str, target: &str, status: u16) -> bool {
         return status == if method == Method::Options { 204 } else { 405 };
     };
     let is_file = !route.files.is_empty() && status == 404;
-    let is_looked_at = status == 200 && route.looks.is_some();
+    let is_looked_at =
+        status == 200 && route.looks.is_some() || status == 206 && matches!(route.shape, ReplyForm::Object(_));
     let is_made = status == route.status || is_looked_at || route.etag && status == 304;
     is_file || is_made || causes::of(route).iter().any(|cause| cause.status() == status)
 }

@@ -156,7 +156,7 @@ fn kind_value(kind: &'static ColumnType, known: Known<'_>) -> BoxedStrategy<Valu
                 .collect();
             proptest::strategy::Union::new(drawn).boxed()
         }
-        ColumnType::Variables | ColumnType::Object { .. } => variables(),
+        ColumnType::Variables | ColumnType::Object { .. } | ColumnType::Json { .. } => variables(),
         ColumnType::Iso
         | ColumnType::Sql
         | ColumnType::Decimal
@@ -202,6 +202,8 @@ fn pattern(regex: &str) -> BoxedStrategy<Value> {
 fn formed(name: &str, min: usize, max: usize) -> BoxedStrategy<Value> {
     match name {
         "url" => pattern("https?://[a-z]{1,10}\\.example(/[a-z0-9]{0,8}){0,3}(\\?[a-z]=[0-9]{1,3})?"),
+        "private-url" => pattern("https://[a-z]{1,10}\\.example(/[a-z0-9]{0,8}){0,3}"),
+        "printable" => pattern("[!-~]{1,40}"),
         "id_or_uuid" => pattern("[1-9][0-9]{0,11}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
         "origin" => pattern("https?://[a-z]{1,10}\\.example(:[1-9][0-9]{3})?"),
         "e164" | "trunk_number" => pattern("\\+[1-9][0-9]{6,12}"),
@@ -267,6 +269,7 @@ pub fn broken(column: &Column) -> Vec<Value> {
         | ColumnType::Decimal
         | ColumnType::Flag
         | ColumnType::Any
+        | ColumnType::Json { .. }
         | ColumnType::Whole { .. } => Vec::new(),
     };
     if matches!(column.spec.need, Need::Required) {

@@ -79,7 +79,7 @@ impl PresentedToken {
         let session = match token.kind {
             TokenKind::ApiKey => false,
             TokenKind::Session => true,
-            TokenKind::Operator | TokenKind::Engine => return Err(Refusal::Unauthenticated.into()),
+            TokenKind::Operator | TokenKind::Engine | TokenKind::Web => return Err(Refusal::Unauthenticated.into()),
         };
         let credential = Credential { account: token.account, session, count: token.count };
         Ok(Self { credential, digest: token.digest() })

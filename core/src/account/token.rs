@@ -26,10 +26,12 @@ pub enum TokenKind {
     Operator,
     /// Token of a voice engine, `sbe_…`.
     Engine,
+    /// Token of a web call, `sbw_…`.
+    Web,
 }
 
 impl TokenKind {
-    const ALL: [Self; 4] = [Self::ApiKey, Self::Session, Self::Operator, Self::Engine];
+    const ALL: [Self; 5] = [Self::ApiKey, Self::Session, Self::Operator, Self::Engine, Self::Web];
 
     /// Returns what a token of this kind begins with.
     pub const fn prefix(self) -> &'static str {
@@ -38,6 +40,7 @@ impl TokenKind {
             Self::Session => "sbs_",
             Self::Operator => "sbo_",
             Self::Engine => "sbe_",
+            Self::Web => "sbw_",
         }
     }
 

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::tables::{EngineToken, NewEngineToken, ShownEngineToken};
+use crate::account::attached;
 use crate::account::token::{Token, TokenKind};
 use crate::collection::{Facet, count};
 use crate::http::ctx::Ctx;
@@ -44,6 +45,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         id: id::of(Space::Root, count),
         name: new.name,
         account_ids: new.account_ids,
+        telephony: new.telephony,
         created_at: Iso(at),
         rest: Rest::default(),
     };
@@ -57,6 +59,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         id: kept.id,
         name: kept.name,
         token: Secret(token.text().into()),
+        telephony: kept.telephony,
         created_at: Iso(at),
     }))
 }
@@ -88,6 +91,6 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     ctx.unread()?;
     ctx.if_match(&Raw(&row.public))?;
     root.remove(Kind::EngineToken, count, &row)?;
-    root.delete(key::attached(count))?;
+    attached::forget(root, count)?;
     Ok(Reply::ok(&message("Engine token deleted successfully.")))
 }

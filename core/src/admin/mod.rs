@@ -2,6 +2,7 @@
 
 mod accounts;
 mod engine_tokens;
+mod engines;
 mod jobs;
 mod plans;
 mod prices;
@@ -14,6 +15,7 @@ use crate::http::route::Handled;
 
 pub use accounts::{create, create_key, delete, delete_key, list, list_keys, read, update, verify_caller_id};
 pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
+pub use engines::{all as engines, drain as drain_engine};
 pub use jobs::{list as jobs, queues, remove as drop_job, retry as retry_job};
 pub use plans::{all as plans, create as create_plan, update as update_plan};
 pub use prices::{read as prices, replace as replace_prices};

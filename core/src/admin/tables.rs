@@ -3,11 +3,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::account::attached::LEG;
 use crate::account::profile::AccountStatus;
 use crate::job::{JobKind, JobState};
-use crate::limits::ENTRIES_MAX;
+use crate::limits::{ENGINE_LEGS_MAX, ENTRIES_MAX};
 use crate::record;
-use crate::record::{Iso, Secret, boolean, bytes, choice, format, id, ids, iso, number, object, per_page, text};
+use crate::record::{
+    Iso, Secret, boolean, bytes, choice, count, format, id, ids, iso, number, object, per_page, text, texts,
+};
 
 record! {
     /// Body of `POST /admin/accounts`.
@@ -112,6 +115,8 @@ record! {
         name: String = text(1, 255).required(),
         /// Accounts whose calls the engine may take; empty: all.
         account_ids: Vec<u64> = ids(ENTRIES_MAX),
+        /// Whether the engine gets the credentials of SIP trunks and of the carrier, to place calls itself.
+        telephony: bool = boolean().or_bool(false),
     }
 }
 
@@ -124,6 +129,8 @@ record! {
         name: String = text(0, 255).required(),
         /// The token: the value of `Authorization: Bearer`.
         token: Secret = text(0, 64).required(),
+        /// Whether the engine gets the credentials of trunks.
+        telephony: bool = boolean().required(),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
     }
@@ -138,8 +145,50 @@ record! {
         name: String = text(0, 255).required(),
         /// Accounts whose calls the engine may take; empty: all.
         account_ids: Vec<u64> = ids(ENTRIES_MAX),
+        /// Whether the engine gets the credentials of trunks.
+        telephony: bool = boolean().or_bool(false),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// An engine that is attached, or was so lately. What it has not told is null.
+    pub struct ShownEngine {
+        /// Id of the engine, the same for its token and name.
+        id: u64 = id().required(),
+        /// Id of its token; 0 for the built-in engine.
+        token_id: u64 = bytes(0, i64::MAX).required(),
+        /// Name of the engine, from its claims and heartbeats.
+        name: String = text(0, 64).required(),
+        /// Version of the engine's program.
+        version: Option<String> = text(0, 64),
+        /// Name of the machine it runs on.
+        host: Option<String> = text(0, 255),
+        /// Edition of the interface that it speaks.
+        protocol: u32 = count().required(),
+        /// Ways to telephones and browsers that it has.
+        legs: Vec<String> = texts(&LEG, ENGINE_LEGS_MAX),
+        /// Most calls that it carries at once.
+        capacity: Option<u32> = count(),
+        /// Calls that it carried at its last heartbeat.
+        running: Option<u32> = count(),
+        /// How busy its machine was at its last heartbeat, from 0 to 1.
+        load: Option<f64> = number(0.0, 1.0),
+        /// Whether it is given no more calls.
+        draining: bool = boolean().required(),
+        /// Where browsers reach its web leg.
+        web_url: Option<String> = text(0, 255),
+        /// When it was heard of last, UTC.
+        seen_at: Iso = iso().required(),
+    }
+}
+
+record! {
+    /// Body of `POST /admin/engines/{id}/drain`.
+    pub struct Draining {
+        /// Whether the engine is to get no more calls.
+        drain: bool = boolean().required(),
     }
 }
 

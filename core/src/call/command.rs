@@ -4,6 +4,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::lease;
 use super::operations::MISSING;
 use super::rows::CallRow;
 use super::tables::CallStatus;
@@ -173,8 +174,11 @@ fn impossible(call: &CallRow) -> Option<&'static str> {
 /// Wakes the claims of the engine that has a call, for they answer its commands too.
 pub fn announce(account: Scope<'_>, call: &CallRow) -> Result<(), Stop> {
     match call.live.engine {
-        Some(token) if call.live.protocol >= 2 => root::announce(account, token, call.count),
-        _ => Ok(()),
+        Some(token) => {
+            lease::note_commands(account, call.count, true)?;
+            if call.live.protocol >= 2 { root::announce(account, token, call.count) } else { Ok(()) }
+        }
+        None => Ok(()),
     }
 }
 

@@ -4,6 +4,8 @@ use alloc::string::String;
 
 use super::conclude::wish;
 use super::cost;
+use super::lease;
+use super::partial;
 use super::reasons::EndedReason;
 use super::report::report;
 use super::rows::{CallRow, formatted};
@@ -80,7 +82,8 @@ pub fn close(
 /// call that no engine has from the queue, wakes the dialer and starts the work after the call, if there is any.
 pub fn settle(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(), Stop> {
     let ended = call.live.ended_at.unwrap_or(now);
-    call.live.lease = None;
+    lease::end(account, call.count)?;
+    partial::forget(account, call.count)?;
     let spoken = call.live.answered_at.map_or(0, |from| ended.seconds_since(from));
     call.shown.duration = u32::try_from(spoken).unwrap_or(u32::MAX);
     cost::close(account, call)?;

@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use super::ending::close;
+use super::lease;
 use super::reasons::EndedReason;
 use super::rows::CallRow;
 use super::states::CallEvent;
@@ -49,7 +50,8 @@ pub fn give_back(
     if let Some(reason) = over {
         return close(account, call, CallEvent::Fail, reason, now);
     }
-    (call.live.engine, call.live.engine_name, call.live.lease, call.live.seq) = (None, None, None, 0);
+    (call.live.engine, call.live.engine_name, call.live.seq) = (None, None, 0);
+    lease::end(account, call.count)?;
     call.live.refused_by.extend(party);
     call.save(account, now)?;
     let assistant = of_call(account, call.assistant())?.ok_or(Assistant::DAMAGED)?;

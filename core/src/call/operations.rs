@@ -5,11 +5,14 @@ use alloc::vec::Vec;
 
 use super::command::announce;
 use super::ending::{complete, end_call};
+use super::partial;
 use super::place::{CallAssistant, CallSpec, place};
 use super::reasons::EndedReason;
+use super::recording::{self, ShownLinks};
 use super::rows::{CallRow, facet_of_engaged, formatted, tag};
 use super::states::CallEvent;
 use super::tables::{Call, CallQuery, CallStatus, CallType, EventsQuery, NewCall, Placed, PlacedCall};
+use super::watch::plan;
 use crate::account::attached;
 use crate::account::profile::Profile;
 use crate::collection::{Facet, Query, count, ids};
@@ -23,7 +26,7 @@ use crate::http::stream::{self, Frame};
 use crate::job::{self, Task};
 use crate::json::{Members, Raw, ToJson};
 use crate::key::{self, Kind, Topic};
-use crate::limits::{EVENTS_PAGE_MAX, LEASE_SECONDS, PLAN_ROWS_MAX};
+use crate::limits::{EVENTS_PAGE_MAX, PLAN_ROWS_MAX};
 use crate::number::{CallerNumber, UNVERIFIED};
 use crate::record::{Choice, Errors, Stored};
 use crate::root;
@@ -51,10 +54,11 @@ pub fn list(ctx: &Ctx<'_>) -> Handled {
     facets.extend(query.campaign_id.map(|id| Facet::id(tag::CAMPAIGN, ctx.own(id).unwrap_or(0))));
     let range = account.dates(Kind::Call, query.date_from.as_deref(), query.date_to.as_deref())?;
     let rows = Query::page(facets, range, Order::Descending, query.per_page, query.page);
-    page::or_csv(ctx, account, Kind::Call, (&rows, query.separator), |_, row, out| {
-        out.extend_from_slice(&complete_public(Row::public_of(row)?)?);
-        Ok(())
-    })
+    let mut links = ShownLinks::of(ctx, account);
+    let reply = page::or_csv(ctx, account, Kind::Call, (&rows, query.separator), |count, row, out| {
+        links.write(count, &complete_public(Row::public_of(row)?)?, out)
+    })?;
+    Ok(links.finish(reply))
 }
 
 /// Returns the call object of a stored call. One of a release that had fewer members gets the others as null.
@@ -72,7 +76,9 @@ fn complete_public(public: &[u8]) -> Result<Cow<'_, [u8]>, Stop> {
 /// `GET /user/calls/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
     let (count, row) = ctx.named(Kind::Call, MISSING)?;
-    Ok(Reply::ok_raw(shown(ctx, count, row)?))
+    let (mut links, mut body) = (ShownLinks::of(ctx, ctx.account()), Vec::new());
+    links.write(count, &shown(ctx, count, row)?, &mut body)?;
+    Ok(links.finish(Reply::ok_raw(body)))
 }
 
 /// Returns the call object. While a call runs, its transcript is assembled from its events on each read, so that no
@@ -110,6 +116,7 @@ pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let row = account.find(Kind::Call, count)?.ok_or(Refusal::NotFound(MISSING))?;
     account.remove(Kind::Call, count, &row)?;
     webhook::erase(account, &[(Kind::Call, count)], ctx.now)?;
+    recording::plan(account, count, ctx.now)?;
     // A call may have many events: a job deletes them in slices.
     job::add(account, ctx.now, Task::DropParts(Kind::Call, count))?;
     Ok(Reply::ok(&message("Call deleted successfully")))
@@ -182,7 +189,7 @@ fn hang_up(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Result<(),
         call.note(account, now.max(call.live.last_at), "hangup", &Members::default())?;
         call.save(account, now)?;
         announce(account, call)?;
-        job::add(account, now.plus_seconds(LEASE_SECONDS), Task::Watch(call.count))?;
+        plan(account, call)?;
     }
     Ok(())
 }
@@ -222,7 +229,8 @@ pub fn events(ctx: &Ctx<'_>) -> Handled {
             .iter()
             .filter_map(|(at, bytes)| Some(Frame { seq: key::read_call_event(at)?.1, name: None, data: bytes }));
         let topic = Topic::Call(ctx.caller().account, count);
-        return Ok(stream::reply(topic, after, &frames.collect::<Vec<_>>()));
+        let reply = stream::reply(topic, after, &frames.collect::<Vec<_>>());
+        return Ok(stream::with_passing(reply, partial::of(account, count)?, stream::passed(ctx)?));
     }
     let shown: Vec<Raw<'_>> = rows.iter().map(|(_, bytes)| Raw(bytes)).collect();
     Ok(Reply::ok(&data(&shown)))

@@ -1,6 +1,6 @@
 //! The body of the post-call webhook (docs/api.md, Payload of a call).
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::rows::{CallRow, Line, formatted};
@@ -12,13 +12,13 @@ use crate::store::Scope;
 use crate::view::Stop;
 
 /// Builds the payload of a finished call. `event` is its first member, and given only for the inbound webhook;
-/// `recording` adds `recording_url`.
+/// `recording` is its `recording_url`, if that is to be there.
 pub fn of_call(
     account: Scope<'_>,
     call: &CallRow,
     lines: &[Line],
     event: Option<&str>,
-    recording: bool,
+    recording: Option<&Option<String>>,
 ) -> Result<Vec<u8>, Stop> {
     let shown = &call.shown;
     let campaign = match shown.campaign_id.and_then(|id| id::local(account.space(), id)) {
@@ -41,8 +41,8 @@ pub fn of_call(
     object.member("extracted_variables", &call.live.extracted).member("input_variables", &call.live.input);
     object.member("transcript", lines).member("formatted_transcript", formatted(lines));
     object.member("evaluation", &shown.evaluation);
-    if recording {
-        object.member("recording_url", &shown.recording_url);
+    if let Some(url) = recording {
+        object.member("recording_url", url);
     }
     object.member("created_at", created_at.iso()).member("finished_at", finished_at.iso());
     object.member("lead", lead.as_deref().map(Raw)).member("campaign", campaign.as_deref().map(Raw));

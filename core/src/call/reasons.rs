@@ -33,6 +33,8 @@ choice! {
         EngineFailed = "engine_failed",
         /// The engine fell silent: its lease ran out.
         LeaseExpired = "lease_expired",
+        /// A web call whose token no browser showed in time.
+        TokenExpired = "token_expired",
         /// The engine that had claimed it did not dial.
         NotDialed = "not_dialed",
         /// No engine claimed it in time, though one was attached.

@@ -4,9 +4,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::payload;
 use super::rows::CallRow;
 use super::tables::{CallStatus, CallType};
+use super::{payload, recording};
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::{Assistant, InboundEvent};
 use crate::key::Kind;
@@ -53,8 +53,8 @@ pub fn report(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     let wishes = Wishes::of(account, call)?;
     let lines = call.transcript(account)?;
     // Without `include_recording_in_webhook` no payload has the URL, the one in the feed neither.
-    let recording = wishes.recording;
-    let body = payload::of_call(account, call, &lines, None, recording)?;
+    let recording = if wishes.recording { Some(recording::reported_url(account, call, now)?) } else { None };
+    let body = payload::of_call(account, call, &lines, None, recording.as_ref())?;
     let shown = mentions(account, call)?;
     let ended = publish(account, "call.ended", &body, &shown, now)?;
     // `send_webhook_only_on_completed` holds back the post-call webhook, not the event in the feed.
@@ -67,7 +67,7 @@ pub fn report(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), 
     }
     let inbound = wishes.inbound.filter(|_| call.shown.r#type == CallType::Inbound);
     if let Some(url) = inbound {
-        let body = payload::of_call(account, call, &lines, Some("call.completed"), recording)?;
+        let body = payload::of_call(account, call, &lines, Some("call.completed"), recording.as_ref())?;
         let completed = publish(account, "call.completed", &body, &shown, now)?;
         let state = DeliveryState::new(&completed, call.count, call.assistant(), Webhook::Inbound, !both);
         DeliveryRow::enter(account, &completed, "call.completed", url, &state, now)?;

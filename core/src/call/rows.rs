@@ -5,8 +5,10 @@ use alloc::vec::Vec;
 
 use super::command::PendingCommand;
 use super::reasons::EndedReason;
+use super::recording;
 use super::states::{CallEvent, MOVES};
 use super::tables::{Call, CallStatus, Sender};
+use super::web::WebPass;
 use crate::collection::Facet;
 use crate::id;
 use crate::json::{self, Members, ToJson, Value};
@@ -17,7 +19,7 @@ use crate::limits::{
 use crate::record;
 use crate::record::{
     Cell, Cells, ColumnType, Iso, Json, Record, Rest, Sql, Stored, Variables, any, boolean, choice, count, iso, list,
-    micros, signed, text, texts, variables,
+    micros, object, signed, text, texts, variables,
 };
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -56,6 +58,8 @@ record! {
         engine: Option<u32> = count().sparse(),
         /// Name of that engine, from its claim.
         engine_name: Option<String> = text(0, 64).sparse(),
+        /// What the browser of a web call shows; `None` of other calls.
+        pass: Option<WebPass> = object::<WebPass>().sparse(),
         /// Edition of the interface that it speaks.
         protocol: u32 = count().or_int(1),
         /// When it began to dial: from then on the call is given to no other.
@@ -64,8 +68,6 @@ record! {
         returns: u32 = count().or_int(0),
         /// Engines that gave the call back, as [`Engine::party`](crate::http::caller::Engine::party) names them.
         refused_by: Vec<String> = texts(&PARTY, RETURNS_MAX as usize).sparse(),
-        /// End of the engine's lease.
-        lease: Option<Timestamp> = micros().sparse(),
         /// Last sequence number taken from the engine; 0 before the first event.
         seq: u32 = count().required(),
         /// Number of stored events, and so the last sequence number of the service's own count.
@@ -96,6 +98,8 @@ record! {
         commanded: u32 = count().or_int(0),
         /// Local id of the lead, for a call to one of its secondary contacts.
         main: Option<u32> = count().sparse(),
+        /// Whether its recording was deleted: none is taken after that.
+        unrecorded: Option<bool> = boolean().sparse(),
         /// Variables that it was given.
         input: Variables = variables(),
         /// Variables that were collected during the call or extracted after it.
@@ -168,6 +172,16 @@ impl CallRow {
         account.find(Kind::Call, count)?.map(|row| Self::of(count, row)).transpose()
     }
 
+    /// Finds calls of the account, in the order of their counts, with one read.
+    pub fn find_all(account: Scope<'_>, counts: &[u32]) -> Result<Vec<Option<Self>>, Stop> {
+        let keys: Vec<_> = counts.iter().map(|count| key::row(account.space(), Kind::Call, *count)).collect();
+        let rows = account.get_many(&keys)?;
+        let read = |(count, row): (&u32, Option<Vec<u8>>)| {
+            row.map(|bytes| Self::of(*count, Row::from_bytes(&bytes)?)).transpose()
+        };
+        counts.iter().zip(rows).map(read).collect()
+    }
+
     /// Parses a row that was already read.
     pub(super) fn of(count: u32, row: Row) -> Result<Self, Stop> {
         let shown = Call::read(&row.public)?;
@@ -209,6 +223,11 @@ impl CallRow {
             self.shown.ended_reason = Some(EndedReason::of_engine(event, words, self.live.hangup_reason()));
         }
         moved
+    }
+
+    /// Returns whether it has a recording that the service keeps itself.
+    pub fn has_own_recording(&self) -> bool {
+        self.shown.recording_url.as_deref().is_some_and(recording::is_own)
     }
 
     /// Returns the local id of its assistant.

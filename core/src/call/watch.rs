@@ -4,14 +4,16 @@
 use super::command::announce;
 use super::ending::{self, end_call};
 use super::give_back::{ReleaseNote, give_back};
+use super::lease;
 use super::reasons::EndedReason;
 use super::rows::CallRow;
 use super::states::CallEvent;
 use super::tables::CallStatus;
 use crate::account::attached;
-use crate::job::{TaskContext, TaskOutcome};
+use crate::job::{self, Task, TaskContext, TaskOutcome};
 use crate::limits::{LEASE_SECONDS, UNCLAIMED_SECONDS};
 use crate::root;
+use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::Stop;
 
@@ -30,7 +32,10 @@ pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
     if !call.status().is_running() {
         return Ok(TaskOutcome::Done);
     }
-    let (at, alarm) = next(&call)?;
+    let (at, alarm) = match lease::of(work.account, count)?.filter(|lease| lease.is_over(work.now)) {
+        Some(lease) => sooner(next(&call), (lease.until, SILENT)),
+        None => next(&call),
+    };
     if at > work.now {
         return Ok(TaskOutcome::At(at));
     }
@@ -48,7 +53,7 @@ pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
                     ending::settle(work.account, &mut call, work.now)?;
                     return Ok(TaskOutcome::Done);
                 }
-                return Ok(TaskOutcome::At(next(&call)?.0));
+                return Ok(TaskOutcome::At(next(&call).0));
             }
             end_call(work.account, &mut call, event, reason, work.now)?;
             Ok(TaskOutcome::Done)
@@ -57,7 +62,7 @@ pub fn watch(work: &TaskContext<'_>, count: u32) -> Result<TaskOutcome, Stop> {
             call.live.hangup_at = Some(work.now);
             call.save(work.account, work.now)?;
             announce(work.account, &call)?;
-            Ok(TaskOutcome::At(next(&call)?.0))
+            Ok(TaskOutcome::At(next(&call).0))
         }
     }
 }
@@ -72,8 +77,20 @@ pub fn give_up(work: &TaskContext<'_>, count: u32) -> Result<(), Stop> {
     ending::complete(work.account, &mut call, work.now)
 }
 
-/// Returns the earliest timeout of a running call, and its consequence.
-fn next(call: &CallRow) -> Result<(Timestamp, Alarm), Stop> {
+/// Has a running call looked after at its earliest timeout. Its lease is watched by [`lease::tick`].
+pub fn plan(account: Scope<'_>, call: &CallRow) -> Result<(), Stop> {
+    job::add(account, next(call).0, Task::Watch(call.count))
+}
+
+/// Consequence of a lease that ran out.
+const SILENT: Alarm = Alarm::Over(CallEvent::Fail, EndedReason::LeaseExpired);
+
+fn sooner(one: (Timestamp, Alarm), other: (Timestamp, Alarm)) -> (Timestamp, Alarm) {
+    if other.0 < one.0 { other } else { one }
+}
+
+/// Returns the earliest timeout of a running call but its lease, and its consequence.
+fn next(call: &CallRow) -> (Timestamp, Alarm) {
     let live = &call.live;
     let status = call.status();
     let own = match status {
@@ -88,6 +105,7 @@ fn next(call: &CallRow) -> Result<(Timestamp, Alarm), Stop> {
         _ if live.engine.is_some() => {
             (live.last_at.plus_seconds(UNCLAIMED_SECONDS), Alarm::Over(CallEvent::Fail, EndedReason::NotDialed))
         }
+        _ if let Some(pass) = &live.pass => (pass.until, Alarm::Over(CallEvent::Fail, EndedReason::TokenExpired)),
         _ => (
             call.shown.created_at.0.plus_seconds(UNCLAIMED_SECONDS),
             Alarm::Over(CallEvent::Fail, EndedReason::Unclaimed),
@@ -98,10 +116,10 @@ fn next(call: &CallRow) -> Result<(Timestamp, Alarm), Stop> {
         let event = if status == CallStatus::InProgress { CallEvent::End } else { CallEvent::Fail };
         (at.plus_seconds(LEASE_SECONDS), Alarm::Over(event, reason))
     });
-    let silent = live.lease.map(|lease| (lease, Alarm::Over(CallEvent::Fail, EndedReason::LeaseExpired)));
-    let first = told.into_iter().chain(silent).fold(own, |first, other| {
-        let passed = first.1 == Alarm::HangUp && live.hangup_at.is_some();
-        if passed || other.0 < first.0 { other } else { first }
-    });
-    Ok(first)
+    match told {
+        // It was told to hang up already.
+        Some(told) if own.1 == Alarm::HangUp => told,
+        Some(told) => sooner(own, told),
+        None => own,
+    }
 }

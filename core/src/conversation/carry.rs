@@ -9,17 +9,17 @@ use crate::assistant::tables::KnowledgeMode;
 use crate::engine::Calendar;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
-use crate::json::{self, Members, Value};
+use crate::json::{self, Value};
 use crate::knowledge;
 use crate::knowledge::tables::Question;
 use crate::limits::{CONVERSATION_PASSAGES, RESULT_BYTES_MAX};
 use crate::llm::FunctionCall;
 use crate::outside::{Answer, HttpIn, SendError, Work};
 use crate::store::Scope;
-use crate::tool::{ToolRequest, Values, plain};
+use crate::tool::{ToolRequest, Values, fitting, function, plain};
 
 const NO_FUNCTION: &str = "Error: there is no function of this name.";
-const NO_OBJECT: &str = "Error: the arguments are not a JSON object.";
+const NO_JSON: &str = "Error: the arguments are not JSON.";
 const NO_QUERY: &str = "Error: the argument query is not given.";
 const NOTHING: &str = "Nothing was found.";
 const LATE: &str = "Error: it did not answer in time.";
@@ -36,11 +36,16 @@ pub fn out(
     left_ms: u64,
 ) -> Result<String, Halt> {
     let given = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
-    let Ok(Value::Object(arguments)) = json::parse(given.as_bytes()) else { return Ok(NO_OBJECT.into()) };
+    let Ok(arguments) = json::parse(given.as_bytes()) else { return Ok(NO_JSON.into()) };
     if call.name == SEARCH {
         return search(account, talk, &arguments);
     }
+    let known = |name: &str| values.get(name).is_some();
     if let Some(tool) = talk.tools.iter().find(|tool| tool.name == call.name) {
+        let arguments = match fitting(&function(tool), &arguments, |_| false) {
+            Ok(arguments) => arguments,
+            Err(says) => return Ok(format!("Error: {says}")),
+        };
         let asked = match ToolRequest::of(tool, &arguments, values) {
             Ok(asked) => asked,
             // The filled-in values make no valid request.
@@ -55,6 +60,10 @@ pub fn out(
         None => None,
     };
     let Some(calendar) = calendar else { return Ok(NO_FUNCTION.into()) };
+    let arguments = match fitting(&calendar.function(), &arguments, known) {
+        Ok(arguments) => arguments,
+        Err(says) => return Ok(format!("Error: {says}")),
+    };
     let (asked, answer) = calendar.ask(ctx, &arguments, values)?;
     Ok(told(&asked, &answer))
 }
@@ -86,10 +95,10 @@ fn told(asked: &ToolRequest, answer: &Answer) -> String {
     }
 }
 
-fn search(account: Scope<'_>, talk: &Talk, arguments: &Members) -> Result<String, Halt> {
+fn search(account: Scope<'_>, talk: &Talk, arguments: &Value) -> Result<String, Halt> {
     let searches = talk.assistant.knowledgebase_mode == KnowledgeMode::FunctionCall;
     let Some(base) = talk.knowledgebase(account).filter(|_| searches) else { return Ok(NO_FUNCTION.into()) };
-    let Some(query) = arguments.get("query").map(plain).filter(|query| !query.trim().is_empty()) else {
+    let Some(query) = arguments.member("query").map(plain).filter(|query| !query.trim().is_empty()) else {
         return Ok(NO_QUERY.into());
     };
     Ok(passages(account, base, query)?.unwrap_or_else(|| NOTHING.to_string()))

@@ -83,6 +83,12 @@ impl Calendar {
         Ok(calendar.map(|tool| Self { tool, timezone, books: name == BOOK }))
     }
 
+    /// Returns the function, as the model knows it.
+    pub fn function(&self) -> Value {
+        let [slots, book] = functions(&self.tool);
+        if self.books { book } else { slots }
+    }
+
     /// Returns the timeout of both requests together, seconds.
     pub const fn timeout_seconds() -> u64 {
         2 * TIMEOUT_SECONDS

@@ -10,13 +10,14 @@ use alloc::vec::Vec;
 
 use super::compiled::{self, Compiled};
 use super::tables::{Claim, ClaimedBy, Unsupported};
+use super::telephony;
 use crate::account::profile::Profile;
 use crate::account::{attached, plan};
 use crate::call::command::{self, Command};
 use crate::call::ending::end_call;
 use crate::call::reasons::EndedReason;
 use crate::call::states::CallEvent;
-use crate::call::{CallRow, facet_of_engaged};
+use crate::call::{CallRow, facet_of_engaged, lease, plan};
 use crate::campaign;
 use crate::catalogue::Mode;
 use crate::collection::{Facet, count};
@@ -26,12 +27,11 @@ use crate::http::refusal::Halt;
 use crate::http::reply::{ObjectFn, Reply};
 use crate::http::route::Handled;
 use crate::id;
-use crate::job::{self, Task};
 use crate::json::{Array, Object, Raw, ToJson};
 use crate::key::{self, Key, Kind, Space, Topic};
 use crate::limits::{
     CLAIM_ACCOUNTS_MAX, CLAIM_LOOKS_MAX, CLAIM_TRIES_MAX, CLAIM_TRY_SECONDS, CLAIMED_BYTES_MAX, CLAIMED_MAX,
-    COMMANDED_CALLS_MAX, LEASE_SECONDS,
+    COMMANDED_CALLS_MAX,
 };
 use crate::number;
 use crate::root;
@@ -43,10 +43,11 @@ use crate::view::{Order, Stop};
 /// `POST /engine/claim`
 pub fn claim(ctx: &Ctx<'_>) -> Handled {
     let body: Claim = ctx.body()?;
+    telephony::shows_credentials(ctx)?;
     let engine = ctx.engine();
-    attached::note(ctx.root(), engine.token, ctx.now)?;
-    let claimed =
-        if body.capacity == 0 || yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
+    attached::note(ctx.root(), engine.token, &body.engine, body.protocol, None)?;
+    let wants_none = body.capacity == 0 || attached::is_drained(ctx.root(), engine.token, &body.engine)?;
+    let claimed = if wants_none || yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
     if let Claimed { suspect: Some(Suspect { at, tries }), .. } = &claimed
         && claimed.calls.is_empty()
     {
@@ -68,7 +69,8 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         claimed.iter().for_each(|entry| array.entry(Raw(entry)));
         array.close();
         o.member("commands", &commands);
-    })))
+    }))
+    .header("cache-control", "no-store"))
 }
 
 /// Returns the commands of calls that the engine has, of which no claim has told it yet.
@@ -261,14 +263,20 @@ fn look_at(
 /// Returns whether the engine wants a queued call: its filter does, and it has not given the call back before. One that
 /// cannot be read is wanted, so that the claim settles it.
 fn is_wanted(engine: &Engine, body: &Claim, account: Scope<'_>, count: u32, is_marked: bool) -> Result<bool, Stop> {
-    let types = body.filter.as_ref().map_or(&[][..], |filter| &filter.types);
-    if types.is_empty() && !is_marked {
+    let (types, trunks) = body.filter.as_ref().map_or((&[][..], &[][..]), |filter| (&filter.types, &filter.trunk_ids));
+    if types.is_empty() && trunks.is_empty() && !is_marked {
         return Ok(true);
     }
     let party = engine.party(&body.engine);
     let wants = account.attempt(|| {
         let Some(call) = CallRow::find(account, count)? else { return Ok(true) };
         let fits = types.is_empty() || types.contains(&call.shown.r#type);
+        if fits && !trunks.is_empty() {
+            let trunk = telephony::trunk_of(account, &call)?.map(|count| id::of(account.space(), count));
+            if trunk.is_none_or(|trunk| !trunks.contains(&trunk)) {
+                return Ok(false);
+            }
+        }
         Ok(fits && !call.live.refused_by.contains(&party))
     })?;
     Ok(wants.unwrap_or(true))
@@ -301,7 +309,7 @@ fn give(ctx: &Ctx<'_>, engine: &Engine, body: &Claim, account: Scope<'_>, count:
     call.live.engine_name = Some(body.engine.clone());
     call.live.protocol = body.protocol;
     lend(ctx, engine, account, &mut call, &ClaimedBy { engine: body.engine.clone() })?;
-    entry(account, &mut call, &compiled, ctx.now).map(Some)
+    entry(ctx, account, &mut call, &compiled).map(Some)
 }
 
 /// Returns why a queued call is not placed after all, if so.
@@ -329,18 +337,18 @@ pub fn lend(
     call: &mut CallRow,
     said: &impl ToJson,
 ) -> Result<(), Stop> {
-    let lease = ctx.now.plus_seconds(LEASE_SECONDS);
     call.live.engine = Some(engine.token);
-    call.live.lease = Some(lease);
     // The time to dial starts here, however long the call was queued.
     call.live.last_at = call.live.last_at.max(ctx.now);
     call.note(account, call.live.last_at, "claimed", said)?;
     call.save(account, ctx.now)?;
-    job::add(account, lease, Task::Watch(call.count))
+    lease::renew(account, call.count, engine.token, ctx.now)?;
+    plan(account, call)
 }
 
 /// Builds the entry of a call for its engine; what was cut is recorded as an event of the call.
-pub fn entry(account: Scope<'_>, call: &mut CallRow, compiled: &Compiled, now: Timestamp) -> Result<Vec<u8>, Stop> {
+pub fn entry(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, compiled: &Compiled) -> Result<Vec<u8>, Stop> {
+    let now = ctx.now;
     debug_assert!(account.space() != Space::Root, "a call belongs to an account");
     if compiled.is_cut {
         let said = Unsupported { settings: ["knowledgebase".into()].into() };
@@ -350,7 +358,8 @@ pub fn entry(account: Scope<'_>, call: &mut CallRow, compiled: &Compiled, now: T
     let mut bytes = Vec::with_capacity(compiled.json.len() + 2_048);
     let mut object = Object::open(&mut bytes);
     object.member("call", &call.shown).member("assistant", Raw(&compiled.json));
-    object.member("lease", call.live.lease.map(crate::time::Timestamp::iso));
+    object.member("telephony", telephony::of_call(ctx, account, call)?);
+    object.member("lease", lease::of(account, call.count)?.map(|lease| lease.until.iso()));
     object.member("next_seq", call.live.seq + 1);
     object.close();
     Ok(bytes)

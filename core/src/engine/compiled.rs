@@ -7,16 +7,16 @@ use alloc::vec::Vec;
 use super::functions::functions;
 use super::values::{self, FilledTexts};
 use crate::assistant::rows::of_call;
-use crate::assistant::tables::{Assistant, KnowledgeMode};
+use crate::assistant::tables::{Assistant, EndpointType, KnowledgeMode};
 use crate::call::CallRow;
 use crate::catalogue::{Catalogue, LanguageEntry, LlmModel, Mode, MultimodalModel, ProviderEntry, VoiceEntry};
 use crate::http::ctx::Ctx;
 use crate::id;
 use crate::json::{Raw, ToJson, joined};
 use crate::knowledge::search;
-use crate::limits::{ASSISTANT_BYTES_MAX, ENGINE_OBJECT_BYTES_MAX, ENTRIES_MAX, KNOWLEDGE_BYTES_MAX};
+use crate::limits::{ASSISTANT_BYTES_MAX, ENGINE_OBJECT_BYTES_MAX, ENTRIES_MAX, KNOWLEDGE_BYTES_MAX, TURN_STOP_MS_MIN};
 use crate::record;
-use crate::record::{Json, Stored, any, any_object, count, id, list, object, text, texts};
+use crate::record::{Json, Stored, any, any_object, choice, count, id, list, number, object, text, texts};
 use crate::store::Scope;
 use crate::view::Stop;
 
@@ -54,7 +54,9 @@ record! {
         transcriber_provider: Option<EngineProvider> = object::<EngineProvider>(),
         /// Time limits of the call, seconds.
         timings: Timings = object::<Timings>().required(),
-        /// Functions that the model may call, in JSON Schema.
+        /// How turns are taken, from the settings that say so.
+        turns: Turns = object::<Turns>().required(),
+        /// Functions that the model may call, in JSON Schema, each with its `kind`.
         functions: Option<Json> = any(),
     }
 }
@@ -89,6 +91,38 @@ record! {
         max_initial_silence_duration: Option<u32> = count(),
         /// Time between two re-engagements.
         reengagement_interval: u32 = count().required(),
+    }
+}
+
+record! {
+    /// How an assistant takes turns.
+    pub struct Turns {
+        /// What ends the customer's turn: silence, or a model that listens for the end of a thought.
+        strategy: EndpointType = choice::<EndpointType>().required(),
+        /// Silence that ends the customer's turn, milliseconds.
+        stop_ms: u32 = count().required(),
+        /// Speech that interrupts the assistant, milliseconds; null: nothing does.
+        interrupt_ms: Option<u32> = count(),
+        /// Words that interrupt the assistant.
+        min_words: u32 = count().required(),
+        /// Sensitivity of a multimodal model's own detection, from 0 to 1; null: the model's default.
+        threshold: Option<f64> = number(0.0, 1.0),
+    }
+}
+
+impl Turns {
+    /// Sensitivities are seconds: of silence after the customer, and of speech over the assistant.
+    fn of(assistant: &Assistant) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 5,000")]
+        let ms = |seconds: f64| (seconds * 1_000.0) as u32;
+        let interrupts = assistant.allow_interruptions || assistant.mode != Mode::Pipeline;
+        Self {
+            strategy: assistant.endpoint_type,
+            stop_ms: ms(assistant.endpoint_sensitivity).max(TURN_STOP_MS_MIN),
+            interrupt_ms: interrupts.then(|| ms(assistant.interrupt_sensitivity)),
+            min_words: assistant.min_interrupt_words.unwrap_or(0),
+            threshold: assistant.turn_detection_threshold,
+        }
     }
 }
 
@@ -192,6 +226,7 @@ fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> 
         chat_llm_fallback: llm(assistant.chat_llm_fallback_id),
         synthesizer_provider: synthesizer(assistant, catalogue).map(EngineProvider::of),
         transcriber_provider: transcriber(assistant, catalogue).map(EngineProvider::of),
+        turns: Turns::of(assistant),
         timings: Timings {
             ringing_time: assistant.ringing_time,
             max_duration: assistant.max_duration,

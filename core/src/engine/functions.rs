@@ -3,15 +3,18 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calendar;
+use super::calendar::{self, Calendar};
+use super::event::TransferMode;
 use crate::assistant::built_in::BuiltInTool;
 use crate::assistant::tables::{Assistant, KnowledgeMode};
 use crate::id;
-use crate::json::Value;
+use crate::json::{self, JsonNumber, Value};
 use crate::key::Kind;
+use crate::record::{choice, text};
 use crate::store::Scope;
 use crate::tool::{self, schema_of};
 use crate::view::Stop;
+use crate::{choice, record};
 
 /// Returns every function that the model may call: the account's tools, then the built-in ones, then the knowledge
 /// search.
@@ -19,18 +22,85 @@ pub fn functions(account: Scope<'_>, assistant: &Assistant) -> Result<Value, Sto
     let mut functions = Vec::new();
     for id in &assistant.tool_ids {
         let count = id::local(account.space(), *id).unwrap_or(0);
-        functions.extend(tool::find(account, count)?.as_ref().map(tool::function));
+        if let Some(tool) = tool::find(account, count)? {
+            functions.push(with(tool::function(&tool), FunctionKind::Tool, Some(tool.timeout.into())));
+        }
     }
     for built_in in &assistant.tools {
         if takes_over(account, built_in)? {
-            functions.extend(of_built_in(built_in));
+            functions.extend(of_built_in(built_in).into_iter().map(|function| kind_of(function, built_in)));
         }
     }
     if assistant.knowledgebase_mode == KnowledgeMode::FunctionCall && assistant.knowledgebase_id.is_some() {
         let about = "Searches the knowledgebase for what the customer asks about.";
-        functions.push(schema_of("search_knowledgebase", about, &[("query", "string", "What to look for")]));
+        let search = schema_of("search_knowledgebase", about, &[("query", "string", "What to look for")]);
+        functions.push(with(search, FunctionKind::Search, None));
     }
     Ok(Value::List(functions))
+}
+
+choice! {
+    /// Who carries out a function.
+    pub enum FunctionKind {
+        /// The service, by the tool's request.
+        Tool = "tool",
+        /// The engine.
+        BuiltIn = "builtin",
+        /// The service, by a search of the knowledgebase.
+        Search = "search",
+    }
+}
+
+/// Adds who carries a function out and, for requests, how long that may take, seconds.
+fn with(mut function: Value, kind: FunctionKind, timeout: Option<u64>) -> Value {
+    if let Value::Object(members) = &mut function {
+        members.set("kind", Value::Text(kind.word().into()));
+        if let Some(seconds) = timeout {
+            members.set("timeout", Value::Number(JsonNumber::Unsigned(seconds)));
+        }
+    }
+    function
+}
+
+/// Adds to a built-in function who carries it out, and to a transfer where it goes.
+fn kind_of(function: Value, tool: &BuiltInTool) -> Value {
+    let target = match tool {
+        BuiltInTool::CalendarIntegration(_) => {
+            return with(function, FunctionKind::Tool, Some(Calendar::timeout_seconds()));
+        }
+        BuiltInTool::CallTransfer(tool) => Some(json::members(&TransferTarget {
+            to: Some(tool.phone_number.clone()).filter(|_| !tool.custom),
+            mode: if tool.warm_transfer { TransferMode::Warm } else { TransferMode::Blind },
+            timezone: tool.timezone.clone(),
+            message: tool.warm_transfer_message.clone(),
+        })),
+        BuiltInTool::WarmCallTransfer(tool) => Some(json::members(&TransferTarget {
+            to: Some(tool.supervisor_phone.clone()),
+            mode: TransferMode::Warm,
+            timezone: None,
+            message: tool.briefing_initial_message.clone(),
+        })),
+        _ => None,
+    };
+    let mut function = with(function, FunctionKind::BuiltIn, None);
+    if let (Value::Object(members), Some(target)) = (&mut function, target) {
+        members.set("transfer", Value::Object(target));
+    }
+    function
+}
+
+record! {
+    /// Where a function transfers the call to.
+    pub struct TransferTarget {
+        /// A telephone number, or a SIP address; null where the model names it.
+        to: Option<String> = text(1, 255),
+        /// Whether somebody is told of the call first.
+        mode: TransferMode = choice::<TransferMode>().required(),
+        /// Time zone in which availability is judged.
+        timezone: Option<String> = text(1, 64),
+        /// What the person hears first, in a warm transfer.
+        message: Option<String> = text(1, 1_000),
+    }
 }
 
 /// Returns whether there is still an assistant that a tool hands calls to; true for tools of other kinds.

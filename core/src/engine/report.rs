@@ -13,14 +13,13 @@ use crate::assistant::tables::Assistant;
 use crate::call::command;
 use crate::call::states::CallEvent;
 use crate::call::tables::CallStatus;
-use crate::call::{CallEventRow, CallRow, ReleaseNote, ending, formatted, give_back};
+use crate::call::{CallEventRow, CallRow, ReleaseNote, ending, formatted, give_back, lease, partial, plan};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::Reply;
 use crate::http::route::Handled;
-use crate::job::{self, Task};
 use crate::json::{JsonNumber, Members, ToJson, Value};
-use crate::limits::{AFTERMATH_SECONDS, LATE_LINES_SECONDS, LEASE_SECONDS, TRANSCRIPT_BYTES_MAX};
+use crate::limits::{AFTERMATH_SECONDS, LATE_LINES_SECONDS, TRANSCRIPT_BYTES_MAX};
 use crate::record::{Iso, Json, Stored};
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -47,7 +46,8 @@ pub fn report(ctx: &Ctx<'_>) -> Handled {
     } else {
         command::pending(account, &call, ctx.now)
     };
-    Ok(Reply::ok(&Reported { call_status: now, lease: call.live.lease.map(Iso), commands, ignored }))
+    let lease = lease::of(account, call.count)?;
+    Ok(Reply::ok(&Reported { call_status: now, lease: lease.map(|lease| Iso(lease.until)), commands, ignored }))
 }
 
 /// Applies a list of events, all or none, renews the lease and saves the call; returns the events of unknown types.
@@ -83,8 +83,12 @@ pub(super) fn take_all(
     }
     let is_running = call.status().is_running();
     if is_running && call.live.engine.is_some() {
-        call.live.lease = Some(ctx.now.plus_seconds(LEASE_SECONDS));
-        call.save(account, ctx.now)?;
+        lease::renew(account, call.count, ctx.engine().token, ctx.now)?;
+        // A list that only renews the lease writes nothing to disk.
+        if call.live.seq + 1 > next_seq {
+            call.save(account, ctx.now)?;
+            plan(account, call)?;
+        }
     } else if was_running && !is_running {
         ending::settle(account, call, ctx.now)?;
     } else if !events.is_empty() {
@@ -165,14 +169,12 @@ fn apply(
             }
             call.live.dialing_at = call.live.dialing_at.or(Some(at));
             call.live.ringing_at = Some(ctx.now);
-            job::add(account, ctx.now.plus_seconds(call.live.ringing_time.into()), Task::Watch(call.count))?;
             Ok(true)
         }
         EngineEvent::Answered(answered) => {
             call.live.dialing_at = call.live.dialing_at.or(Some(at));
             call.live.answered_at = Some(at);
             call.shown.answered_by = answered.answered_by;
-            job::add(account, at.plus_seconds(call.live.max_duration.into()), Task::Watch(call.count))?;
             Ok(call.moved(CallEvent::Answer))
         }
         EngineEvent::Detected(detected) => {
@@ -204,7 +206,7 @@ fn apply(
             Ok(talking)
         }
         EngineEvent::Recording(recording) => {
-            if records(account, call)? {
+            if takes_url(account, call)? {
                 call.shown.recording_url = Some(recording.url.clone());
             }
             Ok(true)
@@ -241,9 +243,15 @@ fn apply(
 }
 
 /// Returns whether the call's assistant records.
-fn records(account: Scope<'_>, call: &CallRow) -> Result<bool, Stop> {
+pub(super) fn records(account: Scope<'_>, call: &CallRow) -> Result<bool, Stop> {
     let assistant = of_call(account, call.assistant())?;
     assistant.map_or(Ok(false), |row| Assistant::MEMBERS.record.read(&row.public))
+}
+
+/// Returns whether the URL of a recording elsewhere is taken: not where one was uploaded, or deleted.
+fn takes_url(account: Scope<'_>, call: &CallRow) -> Result<bool, Stop> {
+    let is_settled = call.live.unrecorded == Some(true) || call.has_own_recording();
+    Ok(!is_settled && records(account, call)?)
 }
 
 /// Stores an event, within the limits of a call. Beyond them, what only measures is dropped and counted, what ends the
@@ -255,10 +263,11 @@ fn note(
     at: Timestamp,
 ) -> Result<Result<(), Refused>, Stop> {
     let said = match event {
-        // Never stored; what is given back, and a recording that is not wanted, leave no trace of their own.
-        EngineEvent::Partial(_) | EngineEvent::Release(_) => return Ok(Ok(())),
-        EngineEvent::Recording(_) if !records(account, call)? => return Ok(Ok(())),
+        // What is given back, and a recording that is not wanted, leave no trace of their own.
+        EngineEvent::Release(_) => return Ok(Ok(())),
+        EngineEvent::Recording(_) if !takes_url(account, call)? => return Ok(Ok(())),
         EngineEvent::Transcript(transcript) => {
+            partial::forget(account, call.count)?;
             let Some(text) = room(call, &transcript.text) else { return Ok(Ok(())) };
             EngineEvent::Transcript(Transcript { text, ..transcript.clone() }).to_json()
         }
@@ -267,6 +276,9 @@ fn note(
     };
     // Sequence number and time are the service's own.
     let CallEventRow { r#type, rest: mut said, .. } = CallEventRow::read(&said)?;
+    if let EngineEvent::Partial(_) = event {
+        return partial::show(account, call.count, said.0, at).map(Ok);
+    }
     if let EngineEvent::Dtmf(keys) = event
         && !shows_keys(account, call, keys)?
     {

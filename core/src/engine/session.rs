@@ -10,6 +10,7 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
 use crate::id;
 use crate::key::{Kind, Space};
+use crate::record::MemberTuple;
 use crate::root;
 use crate::setup::Config;
 use crate::store::{Scope, Tx};
@@ -26,14 +27,16 @@ pub fn session(tx: &Tx<'_>, request: &Request, config: &Config) -> Result<Engine
     if token.count == 0 {
         let known = config.engine.is_some_and(|engine| token.fits(&engine.digest));
         return if known {
-            Ok(Engine { token: 0, accounts: Vec::new() })
+            Ok(Engine { token: 0, accounts: Vec::new(), telephony: false })
         } else {
             Err(Refusal::Unauthenticated.into())
         };
     }
     let row = tx.scope(Space::Root).find(Kind::EngineToken, token.count)?;
     let row = row.filter(|row| token.fits(&row.private)).ok_or(Refusal::Unauthenticated)?;
-    Ok(Engine { token: token.count, accounts: EngineToken::MEMBERS.account_ids.read(&row.public)? })
+    let its = EngineToken::MEMBERS;
+    let (accounts, telephony) = (its.account_ids, its.telephony).read(&row.public)?;
+    Ok(Engine { token: token.count, accounts, telephony })
 }
 
 /// Returns the call that the path names, if this engine has claimed it.

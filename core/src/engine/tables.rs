@@ -5,16 +5,18 @@ use alloc::vec::Vec;
 
 use super::PROTOCOL;
 use super::event::{EngineEvent, Evaluation};
+use super::telephony::Telephony;
+use crate::account::attached::LEG;
 use crate::call::command::Command;
 use crate::call::tables::{Call, CallStatus, CallType};
 use crate::catalogue::Mode;
 use crate::limits::{
-    CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX, FILTER_MAX, PASSAGES_MAX,
-    TOOL_EVENT_BODY_BYTES_MAX,
+    ARGUMENT_FAULTS_BYTES_MAX, ARGUMENTS_BYTES_MAX, CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX,
+    ENGINE_LEGS_MAX, FILTER_MAX, HEARTBEAT_CALLS_MAX, PASSAGES_MAX, TOOL_EVENT_BODY_BYTES_MAX,
 };
 use crate::record::{
-    ColumnType, Iso, Json, Variables, any, bytes, choice, choices, count, format, id, ids, int, iso, list, number,
-    object, require, tagged, text, texts, variables,
+    ColumnType, Iso, Json, Secret, Variables, any, any_within, boolean, bytes, choice, choices, count, format, id, ids,
+    int, iso, list, number, object, require, tagged, text, texts, variables,
 };
 use crate::{choice, record};
 
@@ -23,6 +25,8 @@ record! {
     pub struct ClaimFilter {
         /// Ids of accounts; those of all accounts if empty.
         account_ids: Vec<u64> = ids(FILTER_MAX),
+        /// Ids of the trunks by which calls go out; all if empty.
+        trunk_ids: Vec<u64> = ids(FILTER_MAX),
         /// Types of calls; all types if empty.
         types: Vec<CallType> = choices::<CallType>(3),
     }
@@ -55,6 +59,8 @@ record! {
         /// The assistant, compiled: every stored member, and behind them prompts, voice, models, timings, functions and
         /// knowledge.
         assistant: Option<Json> = any(),
+        /// How the call reaches the network; null where its number belongs to nothing that an engine could use.
+        telephony: Option<Telephony> = object::<Telephony>(),
         /// Time at which the engine's lease ends; each report renews it.
         lease: Option<Iso> = iso(),
         /// Number of the next event that the engine reports.
@@ -69,6 +75,46 @@ record! {
         calls: Vec<Claimed> = list::<Claimed>(CLAIMED_MAX),
         /// New commands to calls that the engine has; empty for an engine of edition 1.
         commands: Vec<Command> = list::<Command>(0),
+    }
+}
+
+record! {
+    /// Body of `POST /engine/heartbeat`: the calls of an engine, and what it says of itself.
+    pub struct Heartbeat {
+        /// Name of the engine, as in its claims.
+        engine: String = text(1, 64).required(),
+        /// Edition of the interface that the engine speaks.
+        protocol: u32 = int(1, PROTOCOL as i64).or_int(2),
+        /// Ids of the calls whose leases are renewed.
+        calls: Vec<u64> = ids(HEARTBEAT_CALLS_MAX),
+        /// Version of the engine's program.
+        version: Option<String> = text(1, 64),
+        /// Name of the machine it runs on.
+        host: Option<String> = text(1, 255),
+        /// Most calls that it carries at once.
+        capacity: Option<u32> = int(0, 100_000),
+        /// Calls that it carries now.
+        running: Option<u32> = int(0, 100_000),
+        /// How busy its machine is, from 0 to 1.
+        load: Option<f64> = number(0.0, 1.0),
+        /// Ways to telephones and browsers that it has, such as `sip`, `twilio` or `web`.
+        legs: Vec<String> = texts(&LEG, ENGINE_LEGS_MAX),
+        /// Where browsers reach its web leg: an https URL, or http on this machine.
+        web_url: Option<String> = text(1, 255).form(&format::PRIVATE_URL),
+    }
+}
+
+record! {
+    /// Answer of `POST /engine/heartbeat`.
+    pub struct RenewedLeases {
+        /// Time at which the leases end, unless a request holds one longer.
+        lease: Iso = iso().required(),
+        /// Ids of those calls that are not this engine's, or are over: hang them up.
+        lost: Vec<u64> = ids(HEARTBEAT_CALLS_MAX),
+        /// Commands to carry out now.
+        commands: Vec<Command> = list::<Command>(0),
+        /// Whether the operator drains the engine: it gets no more calls.
+        drain: bool = boolean().required(),
     }
 }
 
@@ -87,11 +133,21 @@ record! {
     pub struct NewArrival {
         /// Whether the call comes from a telephone or a browser.
         r#type: Arrival = choice::<Arrival>().required(),
-        /// Inbound: the customer's number, E.164; not given if it is withheld.
-        from: Option<String> = text(1, 16).form(&format::E164),
-        /// Inbound: the number that was called, E.164; it selects the assistant.
-        to: Option<String> = text(1, 16).form(&format::E164),
-        /// Web: id of the assistant that the visitor talks to.
+        /// Inbound: the customer as the network tells it: a number, an extension, `anonymous`. One that is no E.164 number
+        /// is the call's `from_raw`.
+        from: Option<String> = text(1, 64),
+        /// Inbound: the number that was called, as the trunk writes it; it selects the assistant.
+        to: Option<String> = text(1, 64),
+        /// Inbound: id of the trunk over which the call came; the number must be its own.
+        trunk_id: Option<u64> = id(),
+        /// Inbound: what the network calls the call, such as its SIP Call-ID. The same call comes back while it is not
+        /// over, on its UTC day.
+        external_id: Option<String> = text(1, 128).form(&format::PRINTABLE),
+        /// Web: the token of a web call that was made, which the browser showed.
+        token: Option<Secret> = text(1, 64),
+        /// Web: origin of the page, as the browser told it.
+        origin: Option<String> = text(1, 255),
+        /// Web without a token: id of the assistant that the visitor talks to.
         assistant_id: Option<u64> = id(),
         /// Variables that the call starts with.
         variables: Variables = variables(),
@@ -101,7 +157,6 @@ record! {
         protocol: u32 = int(1, PROTOCOL as i64).or_int(1),
     } rules {
         require("to", "type", &["inbound"]),
-        require("assistant_id", "type", &["web"]),
     }
 }
 
@@ -130,13 +185,13 @@ record! {
         /// Name of the tool.
         name: String = text(0, 255).required(),
         /// Arguments as the engine sent them.
-        arguments: Variables = variables(),
+        arguments: Option<Json> = any(),
         /// HTTP status of the endpoint's answer; null if there was none.
         status: Option<u32> = int(100, 599),
         /// Body of the answer as text, cut at 4 KiB, the secrets of the tool's headers masked; null without an answer.
         body: Option<String> = text(0, TOOL_EVENT_BODY_BYTES_MAX),
         /// Why there is no answer, with the URL, or why no request was made; null if there is an answer.
-        error: Option<String> = text(0, 255),
+        error: Option<String> = text(0, ARGUMENT_FAULTS_BYTES_MAX),
         /// Time from the request to the end of the answer, milliseconds; null if there was none.
         duration_ms: Option<u64> = bytes(0, i64::MAX),
     }
@@ -244,8 +299,9 @@ static EVENT_TYPE: ColumnType = ColumnType::Text { min: 1, max: 64, format: None
 record! {
     /// Body of `POST /engine/calls/{id}/tools/{name}`.
     pub struct ToolCall {
-        /// Arguments by parameter name; those not in the schema are not sent.
-        arguments: Variables = variables(),
+        /// Arguments by parameter name, as the model gives them: any JSON, of which what the function's schema names is
+        /// sent.
+        arguments: Option<Json> = any_within(ARGUMENTS_BYTES_MAX),
         /// Events that led to the request, taken before it is made: one round trip, in the right order.
         events: Vec<EngineEvent> = tagged::<EngineEvent>(ENGINE_EVENTS_MAX),
     }

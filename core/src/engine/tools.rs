@@ -8,19 +8,19 @@ use super::values;
 use super::{report, session};
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
-use crate::call::CallRow;
+use crate::call::{CallRow, lease};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data};
 use crate::http::route::Handled;
 use crate::id;
-use crate::json::ToJson;
+use crate::json::{Members, ToJson, Value};
 use crate::knowledge::{self, tables::Question};
-use crate::limits::{LEASE_SECONDS, TOOL_EVENT_BODY_BYTES_MAX};
+use crate::limits::TOOL_EVENT_BODY_BYTES_MAX;
 use crate::outside::HttpIn;
-use crate::record::{Stored, Variables};
+use crate::record::{Json, Stored};
 use crate::store::{Row, Scope};
-use crate::tool::{self, Tool, ToolRequest};
+use crate::tool::{self, Tool, ToolRequest, fitting};
 use crate::view::Stop;
 
 const NO_TOOL: &str = "Tool not found";
@@ -29,7 +29,8 @@ const OVER: &str = "The call is over.";
 /// `POST /engine/calls/{id}/tools/{name}`
 pub fn tool(ctx: &Ctx<'_>) -> Handled {
     let (account, mut call) = session::call(ctx)?;
-    let ToolCall { arguments, events } = tool::with_arguments(ctx)?;
+    let ToolCall { arguments, events } = ctx.body()?;
+    let arguments = arguments.map_or(Value::Null, |Json(arguments)| arguments);
     if events.is_empty() {
         return run(ctx, account, &mut call, &arguments);
     }
@@ -47,7 +48,7 @@ pub fn tool(ctx: &Ctx<'_>) -> Handled {
 }
 
 /// Makes the request of a tool, or of a built-in one.
-fn run(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, arguments: &Variables) -> Handled {
+fn run(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, arguments: &Value) -> Handled {
     if ctx.answered() == 0 && (!call.status().is_running() || call.live.engine.is_none()) {
         return Err(Refusal::Conflict(OVER.into()).into());
     }
@@ -57,23 +58,27 @@ fn run(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, arguments: &Variab
     let values = values::of(&assistant, call, ctx.now);
     // The lease is extended by the request's timeout before the request is made.
     let asked = if let Some(tool) = attached(account, &assistant, name)? {
-        ToolRequest::of(&tool, &arguments.0, &values).and_then(|asked| {
+        let arguments = fitted(&tool::function(&tool), arguments, |_| false);
+        arguments.and_then(|arguments| ToolRequest::of(&tool, &arguments, &values)).and_then(|asked| {
             hold_first(ctx, account, call, asked.timeout_seconds())?;
             let answer = ctx.ask(|| asked.work())?;
             Ok((asked, answer))
         })
     } else {
         let calendar = Calendar::of(&row, name)?.ok_or(Refusal::NotFound(NO_TOOL))?;
-        hold_first(ctx, account, call, Calendar::timeout_seconds())?;
-        calendar.ask(ctx, &arguments.0, &values)
+        let known = |name: &str| values.get(name).is_some();
+        fitted(&calendar.function(), arguments, known).and_then(|arguments| {
+            hold_first(ctx, account, call, Calendar::timeout_seconds())?;
+            calendar.ask(ctx, &arguments, &values)
+        })
     };
     let (asked, answer) = match asked {
         Ok((asked, answer)) => {
             let answer = asked.response(answer);
             (Some(asked), answer)
         }
-        // The filled-in values make no valid request.
-        Err(Halt::Refuse(refusal @ Refusal::BadGateway(_))) => (None, Err(refusal)),
+        // The arguments do not fit, or the filled-in values make no valid request.
+        Err(Halt::Refuse(refusal @ (Refusal::BadGateway(_) | Refusal::Unprocessable(_)))) => (None, Err(refusal)),
         Err(halt) => return Err(halt),
     };
     note(ctx, account, call, "tool", &event(name, arguments, asked.as_ref(), &answer))?;
@@ -87,21 +92,23 @@ fn run(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, arguments: &Variab
     }
 }
 
+/// Returns the arguments that a function takes; 422 if they do not fit it.
+fn fitted(function: &Value, arguments: &Value, known: impl Fn(&str) -> bool) -> Result<Members, Halt> {
+    fitting(function, arguments, known).map_err(|says| Refusal::Unprocessable(says).into())
+}
+
 /// Builds the event of a request; `asked` is `None` if its values made none.
-fn event(
-    name: &str,
-    arguments: &Variables,
-    asked: Option<&ToolRequest>,
-    answer: &Result<HttpIn, Refusal>,
-) -> ToolAsked {
+fn event(name: &str, arguments: &Value, asked: Option<&ToolRequest>, answer: &Result<HttpIn, Refusal>) -> ToolAsked {
     let error = match answer {
-        Err(Refusal::BadGateway(says) | Refusal::GatewayTimeout(says)) => Some(says.clone()),
+        Err(Refusal::BadGateway(says) | Refusal::GatewayTimeout(says) | Refusal::Unprocessable(says)) => {
+            Some(says.clone())
+        }
         _ => None,
     };
     let answer = answer.as_ref().ok();
     ToolAsked {
         name: name.into(),
-        arguments: arguments.clone(),
+        arguments: Some(Json(arguments.clone())),
         status: answer.map(|answer| answer.status.into()),
         body: asked.zip(answer).map(|(asked, answer)| excerpt(&asked.masked(&String::from_utf8_lossy(&answer.body)))),
         error,
@@ -116,16 +123,20 @@ fn excerpt(text: &str) -> String {
 /// Stores an event of the call, and renews the lease. A call that ended while its tool was asked has the event too.
 fn note(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, name: &str, said: &impl ToJson) -> Result<(), Halt> {
     call.note_within(account, ctx.now.max(call.live.last_at), name, said)?;
-    if call.status().is_running() { hold(ctx, account, call, 0) } else { Ok(call.save(account, ctx.now)?) }
+    call.save(account, ctx.now)?;
+    if call.status().is_running() {
+        lease::renew(account, call.count, ctx.engine().token, ctx.now)?;
+        lease::release(account, call.count, ctx.now)?;
+    }
+    Ok(())
 }
 
-fn hold_first(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, seconds: u64) -> Result<(), Halt> {
-    if ctx.answered() == 0 { hold(ctx, account, call, seconds) } else { Ok(()) }
-}
-
-fn hold(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, more_seconds: u64) -> Result<(), Halt> {
-    call.live.lease = Some(ctx.now.plus_seconds(LEASE_SECONDS + more_seconds));
-    Ok(call.save(account, ctx.now)?)
+/// Holds the lease while the request runs, before it is made.
+fn hold_first(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow, seconds: u64) -> Result<(), Halt> {
+    if ctx.answered() == 0 {
+        lease::hold(account, call.count, ctx.engine().token, ctx.now, seconds)?;
+    }
+    Ok(())
 }
 
 fn assistant_of(account: Scope<'_>, call: &CallRow) -> Result<Row, Halt> {

@@ -28,6 +28,16 @@ impl BaseUrl {
     }
 }
 
+/// Returns whether nobody between the caller and the service can read what they say: it is https up to a trusted proxy,
+/// or stays on this machine. Where the host knows no peer, the configured public URL says so.
+pub fn is_private(config: &Config, request: &Request) -> bool {
+    match request.peer {
+        Some(_) if is_trusted(config, request) => Forwarded::of(request).proto == Some("https"),
+        Some(peer) => peer.to_canonical().is_loopback(),
+        None => config.public_url.as_deref().is_some_and(|url| url.starts_with("https://")),
+    }
+}
+
 /// Returns the caller's address: the peer of the connection, or the address that a trusted proxy reports.
 pub fn client(config: &Config, request: &Request) -> Option<IpAddr> {
     if !is_trusted(config, request) {

@@ -82,6 +82,8 @@ pub struct Engine {
     pub token: u32,
     /// Ids of the accounts whose calls it may handle; empty: all.
     pub accounts: Vec<u64>,
+    /// Whether it gets the credentials of trunks.
+    pub telephony: bool,
 }
 
 impl Engine {

@@ -28,6 +28,12 @@ pub enum Cause {
     NoSession,
     /// A limit of the plan or of the installation is reached.
     Limit,
+    /// Credentials would go over a connection that others can read.
+    Exposed,
+    /// The called number is not on the trunk over which the call came.
+    OffTrunk,
+    /// The token of a web call was made for a page of another origin.
+    Elsewhere,
     /// The plan's storage is used up.
     Storage,
     /// As `Storage`, for knowledgebases and their documents, which report it in their own form.
@@ -92,6 +98,14 @@ pub enum Cause {
     Late,
     /// The page that embeds the widget is of an origin that may not.
     Origin,
+    /// The assistant of the call does not record.
+    NotRecorded,
+    /// The signature of a link is wrong, or too old.
+    Link,
+    /// The resource does not have the range of bytes.
+    Range,
+    /// The installation keeps no recordings.
+    NotKept,
 }
 
 /// Form of an error body.
@@ -129,6 +143,9 @@ impl Cause {
             Self::ReadOnly => (403, Message, "The API key is read-only."),
             Self::NoSession => (403, Message, "An API key cannot do this; a session can."),
             Self::Limit => (403, Message, "A limit of the plan or of the installation is reached."),
+            Self::Exposed => (403, Message, "Credentials would go over a connection that others can read."),
+            Self::OffTrunk => (403, Message, "The called number is not on the trunk over which the call came."),
+            Self::Elsewhere => (403, Message, "The token was made for a page of another origin."),
             Self::Storage => (403, Message, "The plan allows no more stored data."),
             Self::KnowledgeStorage => (403, Own, "The plan allows no more stored data."),
             Self::NoRoute => (404, Message, "This address does not serve the operation."),
@@ -161,6 +178,10 @@ impl Cause {
             Self::NoEngine => (503, Message, "No voice engine is attached."),
             Self::Late => (504, Own, "A service outside did not answer in time."),
             Self::Origin => (403, Own, "Pages of this origin may not embed the assistant."),
+            Self::NotRecorded => (403, Message, "The assistant of the call does not record."),
+            Self::Link => (403, Message, "The link is not valid, or not any more."),
+            Self::Range => (416, Message, "The range is not within what there is."),
+            Self::NotKept => (501, Message, "The installation keeps no recordings."),
         }
     }
 

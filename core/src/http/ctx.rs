@@ -19,6 +19,7 @@ use crate::job::{self, Task};
 use crate::json::{self, JsonError, Members, ToJson, Value};
 use crate::key::{Kind, Space};
 use crate::limits::{DETACH_SECONDS, JSON_BODY_BYTES_MAX, UPLOAD_BODY_BYTES_MAX};
+use crate::object::{StoredObject, UploadError};
 use crate::outside::{Answer, AskedWork, Unwritten, Work};
 use crate::rate::{Caller, Rate};
 use crate::record::{Checked, ColumnType, Errors, MemberSource, Record, check, check_update};
@@ -194,7 +195,7 @@ impl<'a> Ctx<'a> {
     /// Returns the bytes of the uploaded file, for a row that takes one.
     pub fn file(&self) -> Result<&'a [u8], Halt> {
         match self.route.body {
-            BodyKind::File(media, bytes_max) => self.bytes(bytes_max, media),
+            BodyKind::File(media, bytes_max) | BodyKind::Object(media, bytes_max) => self.bytes(bytes_max, media),
             _ => unreachable!("only a row that takes a file has a handler that asks for one"),
         }
     }
@@ -296,6 +297,14 @@ impl<'a> Ctx<'a> {
         self.asks.ask(work).ok_or(Halt::Wait)
     }
 
+    /// Returns what became of the body as an object; `None` until the host was told by [`Halt::Store`] to make it one.
+    pub fn stored_body(&self) -> Option<Result<StoredObject, UploadError>> {
+        match self.asks.next() {
+            Some(Answer::Stored(stored)) => Some(stored),
+            _ => None,
+        }
+    }
+
     /// Asks the carrier; like [`Self::ask`], it returns the answer when the handler runs again.
     pub fn carrier(&self, ask: &carrier::Ask<'_>) -> Result<CarrierAnswer, Halt> {
         self.setup.config.carrier.ask(&self.asks, &self.seed, ask).ok_or(Halt::Wait)
@@ -357,7 +366,7 @@ fn last_word(what: &str) -> &str {
 pub fn body_bytes_max(route: &Route) -> usize {
     let of_kind = match route.body {
         BodyKind::Document(_) => UPLOAD_BODY_BYTES_MAX,
-        BodyKind::File(_, bytes_max) => bytes_max,
+        BodyKind::File(_, bytes_max) | BodyKind::Object(_, bytes_max) => bytes_max,
         BodyKind::Json(..) | BodyKind::None => JSON_BODY_BYTES_MAX,
     };
     route.body_bytes_max.unwrap_or(of_kind)

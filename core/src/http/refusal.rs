@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::router::canonical;
 use crate::json::{Object, ToJson};
 use crate::key::{Kind, Topic};
+use crate::object::ObjectUpload;
 use crate::record::Errors;
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -133,6 +134,14 @@ pub enum Refusal {
     GatewayTimeout(String),
     /// 403: the page with this origin may not embed the widget.
     Origin,
+    /// 403: the assistant of the call does not record.
+    NotRecorded,
+    /// 403: the signature of a link is wrong, or too old.
+    Link,
+    /// 416: a range of bytes that the resource does not have. Holds its length.
+    Range(u64),
+    /// 501: this installation keeps no recordings.
+    NotKept,
 }
 
 /// Why a handler returned no reply.
@@ -142,6 +151,8 @@ pub enum Halt {
     Refuse(Refusal),
     /// It asked for work outside and runs again with the answer; its changes are committed first.
     Wait,
+    /// It runs again once the body is an object; its changes are committed first.
+    Store(ObjectUpload),
     /// It runs again on news of the topic, or at this time if there is none; its changes are committed first.
     Park(Topic, Timestamp),
     /// It runs again after other waiting writers; its changes are committed first.
@@ -197,6 +208,10 @@ impl Refusal {
             Self::NoEngine => Cause::NoEngine,
             Self::GatewayTimeout(_) => Cause::Late,
             Self::Origin => Cause::Origin,
+            Self::NotRecorded => Cause::NotRecorded,
+            Self::Link => Cause::Link,
+            Self::Range(_) => Cause::Range,
+            Self::NotKept => Cause::NotKept,
         }
     }
 
@@ -233,6 +248,10 @@ impl Refusal {
             Self::ShareUsed(seconds) => return head.wait("Too much at once. Try again shortly.", seconds),
             Self::Busy(seconds) => return head.wait("The service is busy. Try again shortly.", seconds),
             Self::DiskFull(seconds) => return head.wait(DISK_FULL, seconds),
+            Self::Range(bytes) => {
+                let says = format!("The range is not within the {bytes} bytes that there are.");
+                return head.plain(&says).header("content-range", format!("bytes */{bytes}"));
+            }
             Self::Unavailable => {
                 return head.plain("The service is not available right now.").header("retry-after", "1");
             }
@@ -265,6 +284,9 @@ impl Refusal {
             Self::MediaType(taken) => format!("The content type must be {taken}."),
             Self::NoEngine => "No voice engine is attached to place the call.".into(),
             Self::Origin => "Pages of this origin may not embed the assistant: its owner lists those that may.".into(),
+            Self::NotRecorded => "The assistant of this call does not record.".into(),
+            Self::Link => "The link is not valid, or not any more: read the call for a new one.".into(),
+            Self::NotKept => "This installation keeps no recordings: its operator can switch that on.".into(),
             other => unreachable!("{other:?} has a body of its own"),
         }
     }

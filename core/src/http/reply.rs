@@ -7,6 +7,7 @@ use core::fmt;
 use super::list::ListChunk;
 use super::stream::Stream;
 use crate::json::{Object, Raw, ToJson, joined};
+use crate::object::ObjectRead;
 
 /// Page whose body only the host can produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub enum Content {
     ///
     /// [`Config::lists_in_pieces`]: crate::setup::Config::lists_in_pieces
     Piece(ListChunk),
+    /// Bytes of an object, which the host reads as its client takes them; the headers name type and length.
+    Object(ObjectRead),
 }
 
 impl Content {
@@ -47,7 +50,7 @@ impl Content {
     pub fn made(&self) -> &[u8] {
         match self {
             Self::Json(bytes) | Self::Piece(ListChunk { bytes, .. }) | Self::Stream(Stream { bytes, .. }) => bytes,
-            Self::Empty | Self::Host(_) => &[],
+            Self::Empty | Self::Host(_) | Self::Object(_) => &[],
         }
     }
 }
@@ -59,6 +62,7 @@ impl fmt::Debug for Content {
             Self::Empty => f.write_str("Empty"),
             Self::Host(page) => write!(f, "Host({page:?})"),
             Self::Stream(stream) => write!(f, "Stream({} bytes)", stream.bytes.len()),
+            Self::Object(part) => write!(f, "Object({:?})", part.range),
             Self::Piece(piece) => write!(f, "Piece({} bytes)", piece.bytes.len()),
         }
     }
@@ -127,6 +131,13 @@ impl Reply {
     /// Returns 200 with a page that the host produces.
     pub fn host(page: HostPage) -> Self {
         Self { status: 200, headers: Vec::new(), content: Content::Host(page) }
+    }
+
+    /// Returns a part of an object: 206, or 200 for the whole.
+    pub fn object(part: ObjectRead) -> Self {
+        let is_whole = part.range == (0..part.bytes);
+        let status = if is_whole { 200 } else { 206 };
+        Self { status, headers: Vec::new(), content: Content::Object(part) }
     }
 
     /// Returns 204, for `OPTIONS`.

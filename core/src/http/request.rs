@@ -62,7 +62,7 @@ impl Method {
 }
 
 /// Headers that the service reads; a host passes on no others.
-pub const HEADERS: [&str; 17] = [
+pub const HEADERS: [&str; 19] = [
     "accept",
     "authorization",
     "content-type",
@@ -71,8 +71,10 @@ pub const HEADERS: [&str; 17] = [
     "idempotency-key",
     "if-match",
     "if-none-match",
+    "if-range",
     "last-event-id",
     "prefer",
+    "range",
     "x-request-id",
     "origin",
     "access-control-request-method",

@@ -38,6 +38,8 @@ pub enum BodyKind {
     Document(&'static Table),
     /// A file of one of these media types and its maximum size in bytes; the handler validates the content.
     File(&'static [&'static str], usize),
+    /// A file as [`Self::File`], which never comes to the handler: the host makes it an object.
+    Object(&'static [&'static str], usize),
 }
 
 /// Form of a successful answer, for the `OpenAPI` document.
@@ -79,6 +81,8 @@ pub enum ReplyForm {
     Status,
     /// Content other than JSON, with its media type.
     Media(&'static str),
+    /// Bytes of an object, with its media type; a part of them with 206.
+    Object(&'static str),
 }
 
 impl ReplyForm {
@@ -98,7 +102,9 @@ impl ReplyForm {
             | Self::MemberList(_, table)
             | Self::Secrets(table)
             | Self::Feed(table) => Some(table),
-            Self::Message | Self::MessageEmpty | Self::CallEvents | Self::Status | Self::Media(_) => None,
+            Self::Message | Self::MessageEmpty | Self::CallEvents | Self::Status | Self::Media(_) | Self::Object(_) => {
+                None
+            }
         }
     }
 }
@@ -149,7 +155,7 @@ pub struct Route {
     pub status: u16,
     /// Form of a successful answer.
     pub shape: ReplyForm,
-    /// Form of an answer with 200, if a query makes the operation answer so besides.
+    /// Form of an answer with 200 where nothing is made, if there is one besides.
     pub looks: Option<ReplyForm>,
     /// Name of the file that its list is as CSV, if callers may prefer that.
     pub csv: Option<&'static str>,
@@ -316,6 +322,11 @@ impl Route {
         Self { body: BodyKind::File(media, bytes_max), ..self }
     }
 
+    /// Has the host make an object of a file of one of these media types, of at most `bytes_max` bytes.
+    pub const fn takes_object(self, media: &'static [&'static str], bytes_max: usize) -> Self {
+        Self { body: BodyKind::Object(media, bytes_max), ..self }
+    }
+
     /// Ignores the members of these records in a body without a word.
     pub const fn shown_as(self, shown: &'static [&'static Table]) -> Self {
         Self { shown, ..self }
@@ -351,7 +362,7 @@ impl Route {
         Self { status: 202, shape, ..self }
     }
 
-    /// Answers 200 in this form where the query asks for a look only.
+    /// Answers 200 in this form where it makes nothing: the query asks for a look only, or it was made before.
     pub const fn or_looks(self, shape: ReplyForm) -> Self {
         Self { looks: Some(shape), ..self }
     }

@@ -22,8 +22,17 @@ pub struct Stream {
     pub topic: Topic,
     /// Encoded frames, ready to send; may be empty.
     pub bytes: Vec<u8>,
-    /// Id of the last event so far: `Last-Event-ID` of the next run.
-    pub last: u32,
+    /// Where the next run goes on, as its `Last-Event-ID`: the id of the last event, and above its 32 bits the number of
+    /// the last passing event.
+    pub last: u64,
+}
+
+/// What a stream shows of the moment and nobody can read later: it has a number and no id.
+pub struct Passing {
+    /// Number of this event, below 2^21.
+    pub number: u32,
+    /// Event data: JSON on one line.
+    pub data: Vec<u8>,
 }
 
 /// One event of a stream.
@@ -41,8 +50,17 @@ pub fn wanted(ctx: &Ctx<'_>) -> bool {
     accept::prefers(ctx.request, MEDIA)
 }
 
-/// Returns `Last-Event-ID`, the event after which the stream continues; `None` if not sent or empty.
+/// Returns the event after which the stream continues, by `Last-Event-ID`; `None` if not sent or empty.
 pub fn after(ctx: &Ctx<'_>) -> Result<Option<u32>, Halt> {
+    Ok(place(ctx)?.map(|place| u32::try_from(place & u64::from(u32::MAX)).unwrap_or(u32::MAX)))
+}
+
+/// Returns the number of the last passing event that the stream showed.
+pub fn passed(ctx: &Ctx<'_>) -> Result<Option<u32>, Halt> {
+    Ok(place(ctx)?.and_then(|place| u32::try_from(place >> 32).ok()).filter(|number| *number > 0))
+}
+
+fn place(ctx: &Ctx<'_>) -> Result<Option<u64>, Halt> {
     let Some(sent) = ctx.request.header("last-event-id").filter(|text| !text.is_empty()) else { return Ok(None) };
     let refusal = || Refusal::Unprocessable("The Last-Event-ID header must be the id of an event.".into());
     sent.parse().map(Some).map_err(|_| refusal().into())
@@ -61,8 +79,24 @@ pub fn reply(topic: Topic, after: u32, frames: &[Frame<'_>]) -> Reply {
         bytes.extend_from_slice(frame.data);
         bytes.extend_from_slice(b"\n\n");
     }
-    let last = frames.last().map_or(after, |frame| frame.seq);
-    Reply::streamed(Content::Stream(Stream { topic, bytes, last })).header("cache-control", "no-store")
+    let last = frames.last().map_or(after, |frame| frame.seq).into();
+    streamed(Stream { topic, bytes, last })
+}
+
+/// Adds what passes to a stream, if the run before has not shown it.
+pub fn with_passing(mut reply: Reply, passing: Option<Passing>, passed: Option<u32>) -> Reply {
+    let (Some(passing), Content::Stream(stream)) = (passing, &mut reply.content) else { return reply };
+    stream.last |= u64::from(passing.number) << 32;
+    if passed != Some(passing.number) {
+        stream.bytes.extend_from_slice(b"data: ");
+        stream.bytes.extend_from_slice(&passing.data);
+        stream.bytes.extend_from_slice(b"\n\n");
+    }
+    reply
+}
+
+fn streamed(stream: Stream) -> Reply {
+    Reply::streamed(Content::Stream(stream)).header("cache-control", "no-store")
 }
 
 /// Appends a frame without an id, for an operation that its caller follows; `data` is JSON on one line.

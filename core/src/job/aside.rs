@@ -110,7 +110,7 @@ fn own_id(task: &[u8]) -> u32 {
 fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
     match account.space() {
         Space::Account(number) => Ok(number),
-        Space::Root => Err(DAMAGED),
+        Space::Root | Space::Memory => Err(DAMAGED),
     }
 }
 

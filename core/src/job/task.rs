@@ -58,6 +58,8 @@ pub enum Task {
     EndConversation(u32),
     /// Continue a deletion that detaches a resource from assistants, by kind and count.
     Detach(Kind, u32),
+    /// Delete the objects of a call that are not its recording, by its count.
+    DropRecordings(u32),
     /// Erase an account that is being deleted.
     EraseAccount,
     /// Blank the feed events that show a deleted call or lead, by kind and count.
@@ -108,6 +110,8 @@ choice! {
         Import = "import",
         /// End a conversation in which nobody says anything.
         EndConversation = "end_conversation",
+        /// Delete recordings that are not needed any more.
+        DropRecordings = "drop_recordings",
         /// Detach a deleted resource from assistants.
         Detach = "detach",
         /// Blank the feed events that show a deleted resource.
@@ -146,7 +150,8 @@ impl Task {
             | Self::Conclude(_)
             | Self::Deliver(_)
             | Self::Ingest(_)
-            | Self::EndConversation(_) => Lane::Asking,
+            | Self::EndConversation(_)
+            | Self::DropRecordings(_) => Lane::Asking,
             Self::DropParts(..)
             | Self::DropLeads(_)
             | Self::CallOff { .. }
@@ -186,6 +191,7 @@ impl Task {
             Self::DropPassages(..) => JobKind::DropPassages,
             Self::Import(_) => JobKind::Import,
             Self::EndConversation(_) => JobKind::EndConversation,
+            Self::DropRecordings(_) => JobKind::DropRecordings,
             Self::Detach(..) => JobKind::Detach,
             Self::EraseAccount => JobKind::EraseAccount,
             Self::EmptyEvents(..) | Self::EmptyOldEvents { .. } => JobKind::EmptyEvents,
@@ -203,7 +209,7 @@ impl Task {
             | Self::EmptyOldEvents { kind, count, .. } => (word_of(*kind), count),
             Self::Release(count) => ("number", count),
             Self::DropLeads(count) | Self::Dial(count) | Self::CallOff { campaign: count, .. } => ("campaign", count),
-            Self::Watch(count) | Self::Conclude(count) => ("call", count),
+            Self::Watch(count) | Self::Conclude(count) | Self::DropRecordings(count) => ("call", count),
             Self::Deliver(count) => ("delivery", count),
             Self::Ingest(count) | Self::Index(count) | Self::DropPassages(_, count) => ("document", count),
             Self::Import(count) => ("import", count),
@@ -233,6 +239,7 @@ impl Task {
             Self::Index(count) => (14, count.to_be_bytes().into()),
             Self::CallOff { campaign, after } => (15, [campaign.to_be_bytes(), after.to_be_bytes()].concat()),
             Self::EndConversation(count) => (16, count.to_be_bytes().into()),
+            Self::DropRecordings(count) => (17, count.to_be_bytes().into()),
             Self::Detach(kind, count) => (30, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
             Self::EraseAccount => (31, Vec::new()),
             Self::EmptyEvents(kind, count) => (20, [&[*kind as u8][..], &count.to_be_bytes()].concat()),
@@ -268,6 +275,7 @@ impl Task {
             14 => Self::Index(count(0)?),
             15 => Self::CallOff { campaign: count(0)?, after: count(4)? },
             16 => Self::EndConversation(count(0)?),
+            17 => Self::DropRecordings(count(0)?),
             30 => Self::Detach(Kind::from_u8(*rest.first()?)?, count(1)?),
             31 => Self::EraseAccount,
             20 => Self::EmptyEvents(Kind::from_u8(*rest.first()?)?, count(1)?),
@@ -320,6 +328,7 @@ mod tests {
             Task::DropPassages(7, 8),
             Task::Import(7),
             Task::EndConversation(7),
+            Task::DropRecordings(7),
             Task::Detach(Kind::Tool, 7),
             Task::EraseAccount,
             Task::EmptyEvents(Kind::Call, 7),

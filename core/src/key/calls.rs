@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Key, Kind, Space, Table, after, below, key, space_of, with};
+use super::{Key, Kind, Space, Table, after, below, key, read_partial, space_of, with};
 use crate::time::Timestamp;
 
 /// Returns the key of an event of a call; keys sort by call and sequence number.
@@ -99,6 +99,8 @@ pub fn secrets(space: Space) -> Key {
 pub enum Topic {
     /// A call that an engine may claim, or a command to one that it has.
     Waiting,
+    /// The list of SIP trunks.
+    Trunks,
     /// An event in the feed of this account.
     Feed(u32),
     /// An event of a call, by account and call.
@@ -109,10 +111,12 @@ pub enum Topic {
 pub fn topic_of(at: &[u8]) -> Option<Topic> {
     match (space_of(at)?, *at.get(5)?) {
         (Space::Root, table) if table == Table::Waiting as u8 || table == Table::Command as u8 => Some(Topic::Waiting),
+        (Space::Root, table) if table == Table::TrunksVersion as u8 => Some(Topic::Trunks),
         (Space::Account(account), table) if table == Table::Event as u8 => Some(Topic::Feed(account)),
         (Space::Account(account), table) if table == Table::CallEvent as u8 => {
             Some(Topic::Call(account, read_call_event(at)?.0))
         }
+        (Space::Memory, _) => read_partial(at).map(|(account, call)| Topic::Call(account, call)),
         _ => None,
     }
 }

@@ -22,7 +22,7 @@ pub fn content_of(key: &[u8]) -> Option<u32> {
     let is_content = CONTENT.iter().any(|table| key.get(5) == Some(&(*table as u8)));
     match space_of(key).filter(|_| is_content)? {
         Space::Account(account) => Some(account),
-        Space::Root => None,
+        Space::Root | Space::Memory => None,
     }
 }
 

@@ -15,7 +15,7 @@ const OF_NUMBERS: [(Table, u8); 4] = [
 ];
 
 /// Tables of which nothing is needed to give numbers back.
-const OTHERS: [Table; 20] = [
+const OTHERS: [Table; 22] = [
     Table::Part,
     Table::Used,
     Table::Idempotency,
@@ -36,6 +36,8 @@ const OTHERS: [Table; 20] = [
     Table::Logins,
     Table::Visit,
     Table::Visited,
+    Table::Recording,
+    Table::RecordingAccount,
 ];
 
 /// Returns the ranges of everything in an account but its phone numbers, its jobs, its ledger and its profile.

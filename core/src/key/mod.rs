@@ -11,8 +11,10 @@ mod calls;
 mod content;
 mod erased;
 mod facet;
+mod memory;
 mod order;
 mod queue;
+mod recordings;
 mod search;
 mod series;
 
@@ -20,8 +22,10 @@ pub use calls::*;
 pub use content::*;
 pub use erased::*;
 pub use facet::Facet;
+pub use memory::*;
 pub use order::Order;
 pub use queue::*;
+pub use recordings::*;
 pub use search::*;
 pub use series::*;
 
@@ -38,6 +42,9 @@ pub enum Space {
     Root,
     /// Rows of one account, by its number.
     Account(u32),
+    /// Rows that a host may keep in memory alone, so that changing them writes nothing to disk: a restart loses them,
+    /// and what they say is then built anew.
+    Memory,
 }
 
 numbered! {
@@ -125,6 +132,8 @@ enum Table {
     ImportError = 25,
     Visit = 26,
     Visited = 27,
+    Recording = 28,
+    RecordingAccount = 29,
     Logins = 31,
     Mention = 48,
     Email = 32,
@@ -133,10 +142,18 @@ enum Table {
     Operator = 35,
     Waiting = 36,
     Cursor = 37,
-    Attached = 38,
     JobFaults = 39,
     Prices = 40,
     Command = 41,
+    Lease = 42,
+    LeaseDue = 43,
+    Restored = 44,
+    Engine = 45,
+    Drained = 46,
+    Partial = 47,
+    Trunk = 49,
+    TrunksVersion = 50,
+    Brought = 51,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {
@@ -147,6 +164,7 @@ fn key(space: Space, table: Table, room: usize) -> Key {
             key.push(1);
             key.extend_from_slice(&number.to_be_bytes());
         }
+        Space::Memory => key.extend_from_slice(&[2, 0, 0, 0, 0]),
     }
     key.push(table as u8);
     key
@@ -183,6 +201,7 @@ pub fn space_of(key: &[u8]) -> Option<Space> {
     match first {
         0 => Some(Space::Root),
         1 => Some(Space::Account(number)),
+        2 => Some(Space::Memory),
         _ => None,
     }
 }
@@ -253,11 +272,11 @@ pub fn is_set(key: &[u8]) -> bool {
 /// then the tables in which every value may be secret.
 const SECRET_KINDS: [Kind; 3] = [Kind::Assistant, Kind::Tool, Kind::Number];
 const KINDS_IN: [Table; 2] = [Table::Row, Table::Part];
-const SECRET_TABLES: [Table; 2] = [Table::Idempotency, Table::Secrets];
+const SECRET_TABLES: [Table; 4] = [Table::Idempotency, Table::Secrets, Table::Recording, Table::RecordingAccount];
 
 /// Returns whether the value of a key may hold secrets that are needed in clear: header values of tools (and stored
-/// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks. A host encrypts
-/// such values at rest.
+/// replies that show them), keys of calendars, passwords of SIP trunks, secrets that sign webhooks and links,
+/// keys of recordings. A host encrypts such values at rest.
 pub fn holds_secrets(key: &[u8]) -> bool {
     let is = |tables: &[Table]| tables.iter().any(|table| key.get(5) == Some(&(*table as u8)));
     is(&SECRET_TABLES) || (is(&KINDS_IN) && SECRET_KINDS.iter().any(|kind| key.get(6) == Some(&(*kind as u8))))

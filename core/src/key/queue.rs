@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Key, Space, Table, after, below, key, with};
+use super::{Key, Space, Table, after, below, key, read_lease_due, with};
 use crate::time::Timestamp;
 
 /// Returns the queue key of a task; keys sort by lane and due time.
@@ -62,10 +62,12 @@ pub fn job_faults() -> Key {
     key(Space::Root, Table::JobFaults, 0)
 }
 
-/// Returns the due time in a changed [`due_account`] key, by which a host must run a tick; `None` for other keys.
+/// Returns the due time in a changed [`due_account`] or [`lease_due`] key, by which a host must run a tick; `None` for
+/// other keys.
 pub fn due_of(key: &[u8]) -> Option<Timestamp> {
     let is_due = key.starts_with(&[0; 5]) && key.get(5) == Some(&(Table::DueAccount as u8));
-    is_due.then(|| read_due_account(key)).flatten().map(|(at, ..)| at)
+    let account = is_due.then(|| read_due_account(key)).flatten().map(|(at, ..)| at);
+    account.or_else(|| read_lease_due(key).map(|(at, ..)| at))
 }
 
 /// Returns the key of a call that waits for an engine; keys sort by account, mode and call.
@@ -117,12 +119,46 @@ pub fn cursor() -> Key {
     key(Space::Root, Table::Cursor, 0)
 }
 
-/// Returns the key of the time at which an engine last asked for calls, by its token.
-pub fn attached(token: u32) -> Key {
-    with(key(Space::Root, Table::Attached, 4), &[&token.to_be_bytes()])
+/// Returns the key that says that the operator drains an engine; keys sort by token and name.
+pub fn drained(token: u32, name: &str) -> Key {
+    with(key(Space::Root, Table::Drained, 4 + name.len()), &[&token.to_be_bytes(), name.as_bytes()])
 }
 
-/// Returns the range of all [`attached`] keys: the engines that ever asked.
-pub fn all_attached() -> Range<Key> {
-    below(key(Space::Root, Table::Attached, 0))
+/// Returns the range of the engines of a token that the operator drains.
+pub fn drained_of(token: u32) -> Range<Key> {
+    below(with(key(Space::Root, Table::Drained, 4), &[&token.to_be_bytes()]))
+}
+
+/// Returns the key of a SIP trunk in the list of all; keys sort by account and count.
+pub fn trunk(account: u32, count: u32) -> Key {
+    with(key(Space::Root, Table::Trunk, 8), &[&account.to_be_bytes(), &count.to_be_bytes()])
+}
+
+/// Returns the range of all SIP trunks.
+pub fn trunks() -> Range<Key> {
+    below(key(Space::Root, Table::Trunk, 0))
+}
+
+/// Parses account and count of a [`trunk`] key.
+pub fn read_trunk(key: &[u8]) -> Option<(u32, u32)> {
+    let (account, count) = key.get(6..)?.split_first_chunk()?;
+    Some((u32::from_be_bytes(*account), u32::from_be_bytes(count.try_into().ok()?)))
+}
+
+/// Returns the key of the version of that list.
+pub fn trunks_version() -> Key {
+    key(Space::Root, Table::TrunksVersion, 0)
+}
+
+/// Returns the key of a call that an engine brought, by what the network calls it: the UTC day (days since 1970), the
+/// engine's token, the trunk, and a digest of its id; keys sort by day.
+pub fn brought(day: u64, token: u32, trunk: u64, digest: &[u8; 32]) -> Key {
+    let place = [&day.to_be_bytes()[..], &token.to_be_bytes(), &trunk.to_be_bytes(), digest].concat();
+    with(key(Space::Root, Table::Brought, place.len()), &[&place])
+}
+
+/// Returns the range of the [`brought`] keys of the days before this one.
+pub fn brought_before(day: u64) -> Range<Key> {
+    let start = key(Space::Root, Table::Brought, 0);
+    start.clone()..with(start, &[&day.to_be_bytes()])
 }

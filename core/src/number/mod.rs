@@ -12,7 +12,7 @@ pub use caller_ids::{create as create_caller_id, set_verified};
 pub use operations::{all, read, search, sms_capable, update};
 pub use purchase::{purchase, settle as settle_purchase};
 pub use release::{detach_all, give_back_all, has_any, release, settle as settle_release};
-pub use rows::NumberRow;
+pub use rows::{NumberRow, TrunkSettings};
 pub use trunks::{create as create_trunk, list as list_trunks, read as read_trunk, update as update_trunk};
 
 use alloc::string::String;
@@ -22,6 +22,7 @@ use crate::http::reply::data;
 use crate::json::ToJson;
 use crate::key::{self, Kind, Unique};
 use crate::record::Stored;
+use crate::root;
 use crate::store::{Row, Scope};
 use crate::view::Stop;
 use rows::facet_of_type;
@@ -35,6 +36,9 @@ pub const UNVERIFIED: &str = "The caller id is not verified.";
 fn insert(account: Scope<'_>, count: u32, stored: &NumberRow, password: &[u8]) -> Result<(), Stop> {
     let unique = key::unique(account.space(), Unique::Number, &unique_value(stored));
     account.put(unique, count.to_be_bytes().to_vec())?;
+    if stored.trunk.is_some() {
+        root::list_trunk(account, count, true)?;
+    }
     account.insert(Kind::Number, count, stored.created_at.0, &stored.row(password))
 }
 
@@ -55,9 +59,24 @@ fn row_of(account: Scope<'_>, e164: &str, caller_id: bool) -> Result<Option<u32>
     Ok(bytes.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?))))
 }
 
+/// Finds a number of the account, by count.
+pub fn find(account: Scope<'_>, count: u32) -> Result<Option<(Row, NumberRow)>, Stop> {
+    let Some(row) = account.find(Kind::Number, count)? else { return Ok(None) };
+    let stored = NumberRow::read(&row.public)?;
+    Ok(Some((row, stored)))
+}
+
+/// Finds the row of an E.164 in the account: a caller id only if nothing else has it.
+pub fn of_number(account: Scope<'_>, e164: &str) -> Result<Option<u32>, Stop> {
+    Ok(row_of(account, e164, false)?.or(row_of(account, e164, true)?))
+}
+
 /// Removes the row of a number and the key that finds it.
 fn remove(account: Scope<'_>, count: u32, row: &Row, stored: &NumberRow) -> Result<(), Stop> {
     account.delete(key::unique(account.space(), Unique::Number, &unique_value(stored)))?;
+    if stored.trunk.is_some() {
+        root::list_trunk(account, count, false)?;
+    }
     account.remove(Kind::Number, count, row)
 }
 

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use super::rows::NumberRow;
 use crate::json::{ToJson, Value};
 use crate::limits::URL_MAX;
+use crate::numbering::dialing::DialingCountry;
 use crate::numbering::{self, Offer};
 use crate::record::{
-    Cell, ColumnType, Field, Iso, Secret, boolean, boolean_or_text, choice, form_if, form_unless, format, id, iso,
-    number, require, text, texts,
+    Cell, ColumnType, Field, Iso, Secret, boolean, boolean_or_text, choice, form_if, form_unless, format, id, is_e164,
+    iso, number, require, text, texts,
 };
 use crate::{choice, record};
 
@@ -219,6 +220,32 @@ choice! {
         E164 = "e164",
         /// As dialed within the country.
         National = "national",
+    }
+}
+
+impl CallingFormat {
+    /// Returns an E.164 number as the trunk wants it dialed; `country` is the trunk's.
+    pub fn dialed(self, e164: &str, country: Option<&str>) -> String {
+        match self {
+            Self::PlusE164 => e164.into(),
+            Self::E164 => e164.trim_start_matches('+').into(),
+            Self::National => match country.and_then(DialingCountry::of) {
+                Some(country) => country.dialed(e164),
+                None => e164.into(),
+            },
+        }
+    }
+
+    /// Returns the E.164 form of a number as the trunk writes it, if it can be read.
+    pub fn read(self, written: &str, country: Option<&str>) -> Option<String> {
+        let number = format::dialed(written);
+        let is_whole = number.starts_with('+');
+        let number = match self {
+            _ if is_whole => number,
+            Self::PlusE164 | Self::E164 => alloc::format!("+{number}"),
+            Self::National => country.and_then(DialingCountry::of)?.e164(&number).ok()?,
+        };
+        is_e164(&number).then_some(number)
     }
 }
 

@@ -138,6 +138,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let after = NumberRow { trunk, rest: before.rest.clone(), ..after };
     rename(account, ctx.caller().account, count, (&before, &after))?;
     account.replace(Kind::Number, count, &row, &after.row(&password))?;
+    root::list_trunk(account, count, true)?;
     Ok(Reply::ok(&message_data("SIP trunk updated successfully.", &shown(ctx.id(count), &after)?)))
 }
 

@@ -85,6 +85,16 @@ impl DialingCountry {
         }
     }
 
+    /// Returns an E.164 number as it is dialed in this country: a number of its own behind the trunk prefix, another one
+    /// behind the international prefix.
+    pub fn dialed(&self, e164: &str) -> String {
+        let digits = e164.trim_start_matches('+');
+        match digits.strip_prefix(self.plan.code).filter(|number| self.plan.has(number)) {
+            Some(number) => format!("{}{number}", prefixes(self.plan.trunk).next().unwrap_or_default()),
+            None => format!("{}{digits}", prefixes(self.plan.abroad).next().unwrap_or(ABROAD)),
+        }
+    }
+
     /// Reads a national number. A trunk prefix goes first: `8 800 …` in Russia, where numbers begin with 8 too.
     fn national(&self, digits: &str) -> Option<String> {
         if digits.starts_with(ABROAD) {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::Members;
+use crate::json::{Members, Value};
 
 /// Value that passed its check.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub enum Cell {
     Record(Vec<Cell>),
     /// Tagged record: the value of `type`, then the cells in column order.
     Tagged(&'static str, Vec<Cell>),
+    /// Any JSON value.
+    Json(Value),
     /// Pairs of a free name and a value, in the order received.
     Object(Members),
 }

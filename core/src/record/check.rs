@@ -186,6 +186,10 @@ fn one(
         ColumnType::Tagged(variants) => tagged(variants, value, source, field, errors),
         ColumnType::Variables => variables::check(value, field, errors),
         ColumnType::Object { bytes_max } | ColumnType::Whole { bytes_max } => object(*bytes_max, value, field, errors),
+        ColumnType::Json { bytes_max } => {
+            let is_large = value.to_json().len() > *bytes_max;
+            if is_large { wrong(field, &too_large(*bytes_max), errors) } else { Cell::Json(value) }
+        }
         ColumnType::Iso | ColumnType::Sql | ColumnType::Decimal | ColumnType::Flag | ColumnType::Any => Cell::None,
     }
 }
@@ -334,10 +338,14 @@ fn word(words: &[&str], value: &Value, field: &ValuePath<'_>, errors: &mut Error
 }
 
 /// Keeps an object as it is.
+fn too_large(bytes_max: usize) -> String {
+    format!("field must not be larger than {bytes_max} bytes.")
+}
+
 fn object(bytes_max: usize, value: Value, field: &ValuePath<'_>, errors: &mut Errors) -> Cell {
     match value {
         Value::Object(members) if members.to_json().len() <= bytes_max => Cell::Object(members),
-        Value::Object(_) => wrong(field, &format!("field must not be larger than {bytes_max} bytes."), errors),
+        Value::Object(_) => wrong(field, &too_large(bytes_max), errors),
         _ => wrong(field, "field must be an object.", errors),
     }
 }

@@ -133,6 +133,11 @@ pub enum ColumnType {
         /// Largest object, bytes as compact JSON.
         bytes_max: usize,
     },
+    /// Any JSON value.
+    Json {
+        /// Largest value, bytes as compact JSON.
+        bytes_max: usize,
+    },
     /// Replies only: any JSON value.
     Any,
     /// Bodies only: the object itself that the record is read from, all its members. It is no member of its own.
@@ -474,6 +479,11 @@ pub const fn variable_changes() -> Typed<VariableChanges> {
 /// Declares an object of any members, kept as it is: [`ColumnType::Object`].
 pub const fn any_object(bytes_max: usize) -> Typed<Option<Json>> {
     Typed::new(ColumnType::Object { bytes_max })
+}
+
+/// Declares a member that may hold any JSON of at most `bytes_max` bytes, written compactly.
+pub const fn any_within(bytes_max: usize) -> Typed<Option<Json>> {
+    Typed::new(ColumnType::Json { bytes_max })
 }
 
 /// Declares a member that is a record itself.

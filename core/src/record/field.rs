@@ -250,7 +250,11 @@ field! {
 
 impl Field for Json {
     fn from_cell(cell: Cell) -> Self {
-        if let Cell::Object(members) = cell { Self(Value::Object(members)) } else { Self(Value::Null) }
+        match cell {
+            Cell::Object(members) => Self(Value::Object(members)),
+            Cell::Json(value) => Self(value),
+            _ => Self(Value::Null),
+        }
     }
 
     fn from_json(value: Value) -> Option<Self> {

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use url::Url;
+use url::{Host, Url};
 
 /// Format that a column may require of its text.
 #[derive(Debug)]
@@ -27,8 +27,13 @@ pub struct Format {
 /// IPv4, and IPv6 without an IPv4 part.
 macro_rules! url {
     ($no_user:literal) => {
+        url!(r"[hH][tT][tT][pP][sS]?", $no_user)
+    };
+    ($scheme:literal, $no_user:literal) => {
         concat!(
-            r"^[hH][tT][tT][pP][sS]?://([^\s\\/?#\u0000-\u001f\u007f-\u009f",
+            "^",
+            $scheme,
+            r"://([^\s\\/?#\u0000-\u001f\u007f-\u009f",
             $no_user,
             r"]*@)?(([0-9A-Za-z_-]+\.)*[A-Za-z_-][0-9A-Za-z_-]*\.?",
             r"|((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])",
@@ -50,6 +55,16 @@ pub static URL: Format = Format {
     says: "must be a valid URL.",
     tidy: None,
     accepts: is_url,
+};
+
+/// URL to which secrets may be sent: https, or http to the same machine.
+pub static PRIVATE_URL: Format = Format {
+    name: "private-url",
+    pattern: url!(r"[hH][tT][tT][pP][sS]", ""),
+    known_as: None,
+    says: "must be an https URL, or an http URL of this machine.",
+    tidy: None,
+    accepts: |text| is_url(text) && Url::parse(text).is_ok_and(|url| is_private(&url)),
 };
 
 /// URL of a tool, with placeholders in its path and query only (docs/api.md, How parameters reach the endpoint).
@@ -326,6 +341,16 @@ pub static SIP_HOST: Format = Format {
     accepts: |text| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".:[]_-".contains(&b)),
 };
 
+/// Printable ASCII.
+pub static PRINTABLE: Format = Format {
+    name: "printable",
+    pattern: r"^[!-~]+( +[!-~]+)*$",
+    known_as: None,
+    says: "must be printable ASCII.",
+    tidy: None,
+    accepts: |text| text.bytes().all(|b| b == b' ' || b.is_ascii_graphic()),
+};
+
 /// Name of a plan: lowercase letters, digits, hyphens and underscores.
 pub static PLAN_NAME: Format = Format {
     name: "plan_name",
@@ -338,6 +363,17 @@ pub static PLAN_NAME: Format = Format {
 
 fn begins(text: &str, accepts: fn(&char) -> bool) -> bool {
     text.chars().next().is_some_and(|first| accepts(&first))
+}
+
+/// Returns whether what is sent to a URL is for its receiver alone: it is https, or stays on this machine.
+fn is_private(url: &Url) -> bool {
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || is_here
 }
 
 fn is_url(text: &str) -> bool {

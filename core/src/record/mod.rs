@@ -19,10 +19,10 @@ pub mod variables;
 pub use cell::Cell;
 pub use check::{Checked, MemberSource, check, check_update};
 pub use column::{
-    Column, ColumnType, ID_MAX, Literal, Need, OTHER, Ref, Table, Typed, any, any_object, boolean, boolean_or_text,
-    bytes, choice, choices, count, counts, decimal, flag, hundredths, id, id_or_uuid, id_or_zero, ids, int, iso, list,
-    micros, number, numbered, object, per_page, rows, signed, sql, tagged, text, texts, variable_changes, variables,
-    whole,
+    Column, ColumnType, ID_MAX, Literal, Need, OTHER, Ref, Table, Typed, any, any_object, any_within, boolean,
+    boolean_or_text, bytes, choice, choices, count, counts, decimal, flag, hundredths, id, id_or_uuid, id_or_zero, ids,
+    int, iso, list, micros, number, numbered, object, per_page, rows, signed, sql, tagged, text, texts,
+    variable_changes, variables, whole,
 };
 pub use errors::Errors;
 pub(crate) use errors::label;

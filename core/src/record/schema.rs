@@ -139,7 +139,10 @@ pub fn column(column: &Column, purpose: Purpose, refer: &dyn Fn(&TableUse) -> Va
         Purpose::Update => column.spec.clears,
         Purpose::Reply => {
             matches!(column.spec.need, Need::Optional)
-                && !matches!(column.spec.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
+                && !matches!(
+                    column.spec.kind,
+                    ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any | ColumnType::Json { .. }
+                )
         }
     };
     let mut schema = kind(&column.spec.kind, purpose, nullable, refer);
@@ -268,7 +271,7 @@ fn kind(of: &ColumnType, purpose: Purpose, nullable: bool, refer: &dyn Fn(&Table
             schema
         }
         ColumnType::Object { .. } => typed("object", nullable),
-        ColumnType::Any | ColumnType::Whole { .. } => Members::default(),
+        ColumnType::Any | ColumnType::Json { .. } | ColumnType::Whole { .. } => Members::default(),
     }
 }
 

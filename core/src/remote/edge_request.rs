@@ -119,9 +119,11 @@ impl EdgeRequest {
     }
 
     /// Returns whether the region must process the request: engine requests wait, stream or concern calls, which live
-    /// there, lists as CSV are read in many rounds and streamed, and turns of conversations ask models.
+    /// there, lists as CSV are read in many rounds and streamed, turns of conversations ask models, and recordings are
+    /// where the region keeps them.
     fn is_for_region(&self, service: &Service) -> bool {
-        let is_far = |request: &Request| service.is_csv(request) || service.is_turn(request);
+        let is_far =
+            |request: &Request| service.is_csv(request) || service.is_turn(request) || service.is_object(request);
         self.who(service) == Some(Who::Engine) || self.run.request().is_some_and(is_far)
     }
 
@@ -177,7 +179,7 @@ impl EdgeRequest {
 
     fn reply(&self, reply: Reply) -> Do {
         match reply.content {
-            Content::Host(_) | Content::Stream(_) | Content::Piece(_) => self.pass(),
+            Content::Host(_) | Content::Stream(_) | Content::Piece(_) | Content::Object(_) => self.pass(),
             Content::Json(_) | Content::Empty => Do::Reply(reply.into()),
         }
     }
@@ -209,7 +211,9 @@ impl From<Reply> for CompleteReply {
     fn from(reply: Reply) -> Self {
         let (media, body) = match reply.content {
             Content::Json(body) => (Some("application/json"), body),
-            Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_) => (None, Vec::new()),
+            Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_) | Content::Object(_) => {
+                (None, Vec::new())
+            }
         };
         let mut headers: Vec<(&'static str, String)> = Vec::with_capacity(reply.headers.len() + 3);
         let media = media.filter(|_| !reply.headers.iter().any(|(name, _)| *name == "content-type"));

@@ -139,7 +139,8 @@ impl InputRun {
             Outcome::Yield => Next::Yield,
             // The first deadline is kept: it is one wait, however often the step wakes up.
             Outcome::Park(topic, until) => Next::Park(topic, *self.deadline.get_or_insert(until)),
-            Outcome::Nothing | Outcome::Reply(_) => Next::Done(output),
+            // A host that runs inputs like this keeps no recordings, and so is never asked to store a body.
+            Outcome::Nothing | Outcome::Reply(_) | Outcome::StoreBody(_) => Next::Done(output),
         }
     }
 

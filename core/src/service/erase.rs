@@ -1,7 +1,8 @@
 //! Erasure of an account that is being deleted: a job of its own, a bounded part per run, until nothing is left.
 //!
 //! Its calls are hung up and its numbers are given back first. What must be ended outside (a call that an engine has, a
-//! number that the carrier has not taken back) is waited for; everything else does not wait for numbers.
+//! number that the carrier has not taken back) is waited for; everything else does not wait for numbers. Recordings go
+//! first, since only their rows say where they are.
 
 use core::ops::Range;
 
@@ -34,6 +35,9 @@ pub fn slice(work: &TaskContext<'_>) -> Result<TaskOutcome, Stop> {
     }
     if call::is_engaged(account)? {
         return Ok(TaskOutcome::At(now.plus_seconds(LOOK_SECONDS)));
+    }
+    if let Some(outcome) = call::recording::drop_next(work)? {
+        return Ok(outcome);
     }
     if !clear(account, &REMOVABLE, SLICE_ROWS, gives_back)? {
         return Ok(TaskOutcome::More);

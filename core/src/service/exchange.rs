@@ -122,6 +122,7 @@ impl Exchange<'_> {
                 return Ok((Outcome::ReadBody(body_bytes_max(route)), sends));
             }
             Err(Halt::Wait) => return Ok((Outcome::Wait, sends)),
+            Err(Halt::Store(upload)) => return Ok((Outcome::StoreBody(upload), Vec::new())),
             Err(Halt::Park(topic, until)) => return Ok((Outcome::Park(topic, until), Vec::new())),
             Ok(_) | Err(Halt::Yield) if self.is_over_storage(route)? => {
                 self.tx.forget();
@@ -416,7 +417,7 @@ impl Exchange<'_> {
             .header("access-control-allow-methods", found.allow())
             .header(
                 "access-control-allow-headers",
-                "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id",
+                "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Last-Event-ID, Prefer, Range, X-Request-Id",
             )
             .header("access-control-max-age", "600")
     }
@@ -429,6 +430,9 @@ impl Exchange<'_> {
                 .header("x-ratelimit-limit", rate.limit.to_string())
                 .header("x-ratelimit-remaining", rate.remaining.to_string())
                 .header("x-ratelimit-reset", rate.reset.to_string());
+        }
+        if self.request.method == Method::Head && matches!(reply.content, Content::Object(_)) {
+            reply.content = Content::Empty;
         }
         if self.request.method == Method::Head
             && let Content::Json(body) = &reply.content

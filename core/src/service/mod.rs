@@ -18,7 +18,7 @@ use crate::account::caller;
 use crate::http::accept;
 use crate::http::csv;
 use crate::http::request::{Method, Request};
-use crate::http::route::{ReplyForm, Route, Who};
+use crate::http::route::{BodyKind, ReplyForm, Route, Who};
 use crate::http::router::Router;
 use crate::setup::{Config, Setup};
 use crate::step::{Input, Output};
@@ -70,6 +70,8 @@ impl Service {
     /// 2. Acts on [`Output::outcome`] of a request:
     ///    - [`Outcome::Reply`](crate::Outcome::Reply): the answer. No reply leaves before its commit.
     ///    - [`Outcome::ReadBody`](crate::Outcome::ReadBody): reads the body, up to that many bytes, and runs the step again with it.
+    ///    - [`Outcome::StoreBody`](crate::Outcome::StoreBody): streams the body into an object, and runs the step again
+    ///      with what came of it. Only where [`Config::keeps_recordings`] is set.
     ///    - [`Outcome::Wait`](crate::Outcome::Wait): executes the sends whose ticket is [`Ticket::Exchange`](crate::step::Ticket), and runs
     ///      the step again with all answers so far, in the order of asking.
     ///    - [`Outcome::Park`](crate::Outcome::Park): runs the step again at news of the topic (a commit whose keys
@@ -123,6 +125,18 @@ impl Service {
         let streams = |route: &Route| matches!(route.shape, ReplyForm::BareOrStream(_));
         self.route(request.method, &request.target).is_some_and(streams)
             && accept::prefers(request, "text/event-stream")
+    }
+
+    /// Returns whether the body of a request becomes an object.
+    pub fn stores_body(&self, request: &Request) -> bool {
+        let body = self.route(request.method, &request.target).map(|route| route.body);
+        matches!(body, Some(BodyKind::Object(..)))
+    }
+
+    /// Returns whether a request is for bytes of an object: a node leaves that to its region, which keeps objects.
+    pub fn is_object(&self, request: &Request) -> bool {
+        let shape = self.route(request.method, &request.target).map(|route| route.shape);
+        matches!(shape, Some(ReplyForm::Object(_)))
     }
 
     /// Returns whether a request is a turn of a conversation, in which others are asked: a node leaves that to its region.

@@ -151,7 +151,7 @@ fn parameter(name: &str, place: &str, required: bool, doc: &str, schema: Value) 
 }
 
 fn body(route: &Route, components: &Components) -> Option<Value> {
-    if let BodyKind::File(types, _) = route.body {
+    if let BodyKind::File(types, _) | BodyKind::Object(types, _) = route.body {
         return Some(file(types));
     }
     let used = components::body(route)?;
@@ -184,6 +184,11 @@ fn file(types: &[&str]) -> Value {
             "application/x-ndjson" => "UTF-8, a JSON object a line.",
             FORM => {
                 content.set(name, media(form_of_file()));
+                continue;
+            }
+            // Bytes, of which a schema can say nothing.
+            name if name.starts_with("audio/") => {
+                content.set(name, media(Value::Object(Members::default())));
                 continue;
             }
             _ => "",

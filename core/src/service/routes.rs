@@ -14,8 +14,8 @@ use crate::account::session::{LoggedIn, Login};
 use crate::account::signing::SigningSecret;
 use crate::account::{keys, me, session, signing};
 use crate::admin::tables::{
-    AdminQuery, ChangedAccount, EngineToken, GoingAccount, JobQuery, MadeAccount, NewAccount, NewEngineToken,
-    OperatorToken, ShownEngineToken, StoreState,
+    AdminQuery, ChangedAccount, Draining, EngineToken, GoingAccount, JobQuery, MadeAccount, NewAccount, NewEngineToken,
+    OperatorToken, ShownEngine, ShownEngineToken, StoreState,
 };
 use crate::assistant::duplicate::Duplicate;
 use crate::assistant::lookups::{
@@ -26,8 +26,10 @@ use crate::assistant::tables::{Assistant, NewAssistant, Outbound, Summary, UPDAT
 use crate::assistant::webhooks::{Disable, DisableThis, Enable, EnableThis};
 use crate::assistant::{lookups, webhooks};
 use crate::call::command::{NewCommand, SentCommand};
+use crate::call::recording::UploadedRecording;
 use crate::call::tables::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
+use crate::call::web::{MadeWebCall, NewWebCall};
 use crate::campaign::explain::Explanation;
 use crate::campaign::progress::{self, CampaignProgress};
 use crate::campaign::tables::{NewCampaign, Switch, SwitchReply, SwitchThis};
@@ -36,7 +38,10 @@ use crate::conversation::tables::{
     OpenConversation, StartedConversation, WholeConversation,
 };
 use crate::engine::event::Report;
-use crate::engine::tables::{Claim, Claimed, ClaimedCalls, Interface, NewArrival, Reported, ToolCall, ToolReply};
+use crate::engine::tables::{
+    Claim, Claimed, ClaimedCalls, Heartbeat, Interface, NewArrival, RenewedLeases, Reported, ToolCall, ToolReply,
+};
+use crate::engine::telephony::{Trunks, TrunksQuery};
 use crate::engine::{Preview, PreviewBody};
 use crate::folder::tables::{Folder, FolderQuery, NewFolder};
 use crate::folder::{FOLDERS, LABELS};
@@ -50,7 +55,7 @@ use crate::key::Kind;
 use crate::knowledge::Passage;
 use crate::knowledge::tables::{Base, ChangedDocument, Document, NewBase, NewDocument, Question};
 use crate::lead::tables::{ChangedLead, Lead, LeadQuery, NewLead};
-use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX, VISITOR_BODY_BYTES_MAX};
+use crate::limits::{IMPORT_BODY_BYTES_MAX, LOGIN_BODY_BYTES_MAX, RECORDING_BYTES_MAX, VISITOR_BODY_BYTES_MAX};
 use crate::number::tables::{
     Assignable, Available, NewTrunk, Number, OneNumber, Purchased, Rename, SearchQuery, Trunk, Verification,
 };
@@ -164,7 +169,10 @@ const GROUPS: &[Group] = &[
     delete(&["/user/calls/{id}"], "deleteCall", "Delete a call.", call::delete).about(Kind::Call).refuses(&[Cause::Conflict]),
     post(&["/user/make_call"], "makeCall", "Place a call.", call::make_call).about(Kind::Call).takes(NewCall::TABLE).strict().gives(ReplyForm::Bare(PlacedCall::TABLE)).refuses(&[Cause::Payment, Cause::NotFound, Cause::Unprocessable, Cause::NoEngine]),
     post(&["/user/calls/{id}/hangup"], "hangUpCall", "End a call.", call::hangup).about(Kind::Call).ends().refuses(&[Cause::Conflict]),
+    post(&["/user/web_calls"], "makeWebCall", "Make a call from a page, and a token for its browser.", call::web::make).about(Kind::Call).takes(NewWebCall::TABLE).makes(ReplyForm::Bare(MadeWebCall::TABLE)).shows_token().refuses(&[Cause::Payment, Cause::NotFound, Cause::NoEngine]),
     post(&["/user/calls/{id}/commands"], "commandCall", "Tell the engine of a call what to do.", call::command::command).about(Kind::Call).takes(NewCommand::TABLE).accepts(ReplyForm::MessageData(SentCommand::TABLE)).refuses(&[Cause::Conflict]),
+    delete(&["/user/calls/{id}/recording"], "deleteRecording", "Delete the recording of a call.", call::recording::delete).without_if_match().refuses(&[Cause::Conflict]),
+    get(&["/recordings/{call}/{day}/{signature}"], "getRecording", "Play the recording of a call, by its signed link.", call::recording::read).by(Who::Anyone).gives(ReplyForm::Object("audio/*")).without_etag().refuses(&[Cause::Link, Cause::Range, Cause::NotKept, Cause::Outside]),
     get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(ReplyForm::CallEvents).without_etag().refuses(&[Cause::EventId]),
     ]),
     Group("Campaigns", &[
@@ -218,10 +226,13 @@ const GROUPS: &[Group] = &[
     ]),
     Group("Engine", &[
     get(&["/engine"], "readInterface", "What an engine can rely on.", engine::interface).by(Who::Engine).gives(ReplyForm::Bare(Interface::TABLE)),
-    post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(ReplyForm::Bare(ClaimedCalls::TABLE)).in_several_steps(),
-    post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(ReplyForm::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::NotFound, Cause::Unprocessable]),
+    post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(ReplyForm::Bare(ClaimedCalls::TABLE)).in_several_steps().refuses(&[Cause::Exposed]),
+    get(&["/engine/trunks"], "listEngineTrunks", "The SIP trunks of the accounts that an engine serves; waits for a change.", engine::trunks).by(Who::Engine).asks(TrunksQuery::TABLE).gives(ReplyForm::Bare(Trunks::TABLE)).without_etag().refuses(&[Cause::Exposed]),
+    post(&["/engine/heartbeat"], "renewLeases", "Renew the leases of all calls of an engine.", engine::heartbeat).by(Who::Engine).takes(Heartbeat::TABLE).gives(ReplyForm::Bare(RenewedLeases::TABLE)).without_idempotency(),
+    post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(ReplyForm::Bare(Claimed::TABLE)).or_looks(ReplyForm::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::Exposed, Cause::OffTrunk, Cause::Elsewhere, Cause::NotFound, Cause::Conflict, Cause::Unprocessable]),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(ReplyForm::Bare(Reported::TABLE)).refuses(&[Cause::OutOfOrder]),
-    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(ToolCall::TABLE).gives(ReplyForm::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::OutOfOrder, Cause::Conflict, Cause::Outside, Cause::Late]),
+    put(&["/engine/calls/{id}/recording"], "uploadRecording", "Upload the recording of a call.", engine::recording).by(Who::Engine).takes_object(&call::recording::MEDIA, RECORDING_BYTES_MAX).makes(ReplyForm::Bare(UploadedRecording::TABLE)).without_if_match().in_settled_steps().refuses(&[Cause::NotRecorded, Cause::Storage, Cause::Conflict, Cause::Outside, Cause::DiskFull, Cause::NotKept]),
+    post(&["/engine/calls/{id}/tools/{name}"], "runTool", "Have a mid-call tool's request made.", engine::tool).by(Who::Engine).takes(ToolCall::TABLE).gives(ReplyForm::Bare(ToolReply::TABLE)).in_several_steps().refuses(&[Cause::OutOfOrder, Cause::Unprocessable, Cause::Conflict, Cause::Outside, Cause::Late]),
     post(&["/engine/calls/{id}/knowledge"], "askKnowledge", "Search the knowledgebase of a call's assistant.", engine::knowledge).by(Who::Engine).takes(Question::TABLE).gives(ReplyForm::DataList(Passage::TABLE)).refuses(&[Cause::Conflict]),
     ]),
     Group("Operator", &[
@@ -243,6 +254,8 @@ const GROUPS: &[Group] = &[
     get(&["/admin/engine-tokens"], "listEngineTokens", "All engine tokens.", admin::engine_tokens).by(Who::Operator).gives(ReplyForm::DataList(EngineToken::TABLE)),
     post(&["/admin/engine-tokens"], "createEngineToken", "Create an engine token.", admin::create_engine_token).by(Who::Operator).takes(NewEngineToken::TABLE).makes(ReplyForm::Bare(ShownEngineToken::TABLE)).shows_token().refuses(&[Cause::Limit]),
     delete(&["/admin/engine-tokens/{id}"], "deleteEngineToken", "Delete an engine token.", admin::delete_engine_token).by(Who::Operator),
+    get(&["/admin/engines"], "listEngines", "The engines that are attached or were so lately.", admin::engines).by(Who::Operator).gives(ReplyForm::DataList(ShownEngine::TABLE)).without_etag(),
+    post(&["/admin/engines/{id}/drain"], "drainEngine", "Give an engine no more calls, or end that.", admin::drain_engine).by(Who::Operator).takes(Draining::TABLE).accepts(ReplyForm::MessageData(ShownEngine::TABLE)),
     get(&["/admin/jobs"], "listJobs", "Durable work: what was set aside, what runs, what waits. Of what runs or waits the first 20,000 jobs are looked at.", admin::jobs).by(Who::Operator).asks(JobQuery::TABLE).gives(ReplyForm::Page(ShownJob::TABLE)).without_etag(),
     post(&["/admin/jobs/{id}/retry"], "retryJob", "Try a job again that was set aside.", admin::retry_job).by(Who::Operator).accepts(ReplyForm::Message).refuses(&[Cause::Conflict]),
     delete(&["/admin/jobs/{id}"], "dropJob", "Drop a job that was set aside; its call, delivery, document or import ends as failed.", |ctx| admin::drop_job(ctx, tasks::give_up)).by(Who::Operator).without_if_match().refuses(&[Cause::Conflict]),

@@ -71,7 +71,9 @@ pub fn tick(setup: &Setup, scene: &Scene<'_>) -> Result<Output, Stop> {
             break;
         }
     }
-    finish(&tx, sends, notice.get())
+    let looked = call::lease::tick(&tx, scene.now)?;
+    let output = finish(&tx, sends, notice.get())?;
+    Ok(Output { wake: output.wake.into_iter().chain(looked).min(), ..output })
 }
 
 /// Continues a task whose question was answered, or one that was started on its own.
@@ -195,7 +197,7 @@ impl Turn<'_> {
     fn is_over_storage(&self) -> Result<bool, Stop> {
         match self.account.space() {
             Space::Account(account) => storage::is_over(self.tx, account),
-            Space::Root => Ok(false),
+            Space::Root | Space::Memory => Ok(false),
         }
     }
 
@@ -283,6 +285,7 @@ fn end(work: &TaskContext<'_>, task: &Task, reason: &str) -> Result<(), Stop> {
         | Task::SweepEvents
         | Task::DropPassages(..)
         | Task::Detach(..)
+        | Task::DropRecordings(_)
         | Task::EraseAccount
         | Task::EmptyEvents(..)
         | Task::EmptyOldEvents { .. } => Ok(()),
@@ -307,6 +310,7 @@ fn perform(work: &TaskContext<'_>, task: &Task) -> Result<TaskOutcome, Stop> {
         Task::DropPassages(base, count) => knowledge::drop_passages(work, *base, *count),
         Task::Import(count) => import::slice(work, *count),
         Task::EndConversation(count) => conversation::conclude(work, *count),
+        Task::DropRecordings(count) => call::recording::drop(work, *count),
         Task::Detach(kind, count) => detach(work, *kind, *count),
         Task::EraseAccount => super::erase::slice(work),
         Task::EmptyEvents(kind, count) => webhook::empty(work.account, (*kind, *count), work.now),

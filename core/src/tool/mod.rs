@@ -1,5 +1,6 @@
 //! Mid-call tools (docs/api.md, Mid-call tools).
 
+mod arguments;
 mod function;
 mod request;
 mod rows;
@@ -9,6 +10,7 @@ mod values;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use arguments::fitting;
 pub use function::{FunctionParameter, function_of, schema_of};
 pub use request::ToolRequest;
 pub use rows::{find, function, name_of};

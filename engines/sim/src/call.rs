@@ -25,6 +25,8 @@ const BUILT_IN: [&str; 7] = [
 pub struct CallInfo {
     /// Id of the call, above 0.
     pub id: u64,
+    /// Number of the first event that the service expects.
+    pub next_seq: u64,
     /// `outbound`, `inbound` or `web`.
     pub kind: String,
     /// The customer's number, E.164; `None` where the claim has none.
@@ -123,6 +125,7 @@ impl CallInfo {
         variables.extend(object(&call["variables"]));
         Some(Self {
             id: call["id"].as_u64().filter(|id| *id > 0)?,
+            next_seq: claimed["next_seq"].as_u64().unwrap_or(1).max(1),
             kind: text(&call["type"]).unwrap_or_else(|| "outbound".into()),
             customer_phone: text(&call["client_phone_number"]),
             created_at: text(&call["created_at"]).unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! A fake service for tests: the service's side of the engine interface over real connections, strict about event
 //! numbers and states, with planned faults.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub enum EventsFault {
     Forget(usize),
     /// The events are taken; the answer tells the engine to hang up.
     HangUp,
+    /// The events are taken; this command comes with this answer and the following ones, until its end is reported.
+    Command(&'static str),
     /// The events are taken; then the service ends the call by itself.
     End,
     /// Nothing is taken: the answer says that this number is expected.
@@ -58,8 +60,14 @@ pub struct SeenCall {
     pub renewals: u32,
     /// Tools that were called, with their arguments.
     pub tools: Vec<(String, Value)>,
+    /// Idempotency keys of those requests, each once.
+    pub tool_keys: Vec<String>,
     /// Searches of the knowledgebase.
     pub queries: Vec<Value>,
+    /// Commands that are pending.
+    pub commands: Vec<Value>,
+    /// Heartbeats that named it.
+    pub heartbeats: u32,
 }
 
 /// State of the service.
@@ -74,6 +82,20 @@ pub struct FakeState {
     pub empty_claims: u32,
     /// How many more claims are refused with 503.
     pub refused_claims: u32,
+    /// Whether claims are parked until there is a call.
+    pub parks: bool,
+    /// Claims that were parked, for a moment or longer.
+    pub parked: u32,
+    /// Whether the service has heartbeats.
+    pub has_heartbeats: bool,
+    /// Whether heartbeats are answered that the operator drains the engine.
+    pub drains: bool,
+    /// Heartbeats that were sent.
+    pub heartbeats: Vec<Value>,
+    /// Calls that heartbeats name as lost.
+    pub lost: BTreeSet<u64>,
+    /// How many more requests for tools get no answer though they were carried out.
+    pub lost_tools: u32,
     plan: Box<dyn FnMut(u64, u32) -> EventsFault + Send>,
     version: watch::Sender<u64>,
 }
@@ -101,6 +123,13 @@ impl Fake {
             wrongs: Vec::new(),
             empty_claims: 0,
             refused_claims: 0,
+            parks: false,
+            parked: 0,
+            has_heartbeats: true,
+            drains: false,
+            heartbeats: Vec::new(),
+            lost: BTreeSet::new(),
+            lost_tools: 0,
             plan: Box::new(plan),
             version: sender,
         };
@@ -180,14 +209,15 @@ async fn answer(state: Arc<Mutex<FakeState>>, request: Request<Incoming>) -> Opt
     let path: Vec<String> = head.uri.path().split('/').skip(1).map(String::from).collect();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     if path == ["engine", "claim"] {
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        park(&state).await;
     }
     let answered = {
         let mut state = state.lock().expect("no test thread panicked in here");
         if head.headers.get("authorization").is_none_or(|value| value != format!("Bearer {TOKEN}").as_str()) {
             state.wrongs.push(format!("{} without the token", head.uri));
         }
-        let answered = state.answer(&path, &told);
+        let key = head.headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+        let answered = state.answer(&path, &told, key);
         state.version.send_modify(|version| *version += 1);
         answered
     };
@@ -196,19 +226,30 @@ async fn answer(state: Arc<Mutex<FakeState>>, request: Request<Incoming>) -> Opt
     reply.body(Full::from(body.to_string())).ok()
 }
 
+/// Holds a claim for a moment, or until there is a call where claims are parked.
+async fn park(state: &Mutex<FakeState>) {
+    let locked = || state.lock().expect("no test thread panicked in here");
+    {
+        let mut state = locked();
+        state.parked += 1;
+        state.version.send_modify(|version| *version += 1);
+    }
+    loop {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        let state = locked();
+        if !state.parks || !state.queue.is_empty() {
+            break;
+        }
+    }
+}
+
 impl FakeState {
-    fn answer(&mut self, path: &[&str], told: &Value) -> Answered {
+    fn answer(&mut self, path: &[&str], told: &Value, key: Option<&str>) -> Answered {
         match path {
+            ["engine", "heartbeat"] => Some(self.heartbeat(told)),
             ["engine", "claim"] => Some(self.claim(told)),
             ["engine", "calls", id, "events"] => self.events(id.parse().ok()?, told),
-            ["engine", "calls", id, "tools", name] => {
-                let call = self.asked(id)?;
-                call.tools.push(((*name).to_string(), told["arguments"].clone()));
-                if *name == "unreachable" {
-                    return Some((502, json!({ "message": "no answer" })));
-                }
-                Some((200, json!({ "status": 207, "body": "{}", "duration_ms": 3 })))
-            }
+            ["engine", "calls", id, "tools", name] => self.tool(id, name, told, key.unwrap_or_default()),
             ["engine", "calls", id, "knowledge"] => {
                 let call = self.asked(id)?;
                 call.queries.push(told.clone());
@@ -224,10 +265,66 @@ impl FakeState {
     /// Returns the call of a tool or search request, which must follow a line that announces it.
     fn asked(&mut self, id: &str) -> Option<&mut SeenCall> {
         let call = self.calls.get_mut(&id.parse().ok()?)?;
-        if call.events.last().is_none_or(|event| event["sender"] != "bot") || call.status != "in-progress" {
-            self.wrongs.push(format!("call {id} asks after {:?}", call.events.last()));
+        let last = call.events.iter().rev().find(|event| event["type"] != "metrics" && event["type"] != "command");
+        if last.is_none_or(|event| event["sender"] != "bot") || call.status != "in-progress" {
+            self.wrongs.push(format!("call {id} asks after {last:?}"));
         }
         Some(call)
+    }
+
+    /// Takes the events of a tool's request, and carries it out once for each key.
+    fn tool(&mut self, id: &str, name: &str, told: &Value, key: &str) -> Answered {
+        let events = told["events"].as_array().cloned().unwrap_or_default();
+        let number = id.parse().ok()?;
+        if let Err(wrong) = self.calls.get_mut(&number)?.take(&events) {
+            self.wrongs.push(format!("call {id}: {wrong}"));
+            return Some((409, json!({ "message": "no", "next_seq": self.calls[&number].held + 1 })));
+        }
+        if key.is_empty() {
+            self.wrongs.push(format!("call {id}: a tool without a key"));
+        }
+        let is_lost = self.lost_tools > 0;
+        self.lost_tools -= u32::from(is_lost);
+        let call = self.asked(id)?;
+        if !call.tool_keys.iter().any(|known| known == key) {
+            call.tool_keys.push(key.to_owned());
+            call.tools.push((name.to_owned(), told["arguments"].clone()));
+        }
+        if is_lost {
+            return None;
+        }
+        call.told = call.held;
+        if name == "unreachable" {
+            let state =
+                json!({ "message": "no answer", "call_status": shown(&call.status), "next_seq": call.held + 1 });
+            return Some((502, state));
+        }
+        Some((200, json!({ "status": 207, "body": "{}", "duration_ms": 3 })))
+    }
+
+    fn heartbeat(&mut self, told: &Value) -> (u16, Value) {
+        if !self.has_heartbeats {
+            return (404, json!({ "message": "Not found" }));
+        }
+        self.heartbeats.push(told.clone());
+        if told["engine"] != "simulated" || told["protocol"] != 2 {
+            self.wrongs.push(format!("a heartbeat of {told}"));
+        }
+        let named: Vec<u64> = told["calls"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        let mut commands = Vec::new();
+        for call in &named {
+            let Some(seen) = self.calls.get_mut(call) else {
+                self.wrongs.push(format!("a heartbeat of call {call}"));
+                continue;
+            };
+            seen.heartbeats += 1;
+            commands.extend(seen.commands.iter().cloned());
+        }
+        let lost: Vec<&u64> = named.iter().filter(|call| self.lost.contains(call)).collect();
+        (
+            200,
+            json!({ "lease": "9999-12-31T23:59:59.000000Z", "lost": lost, "commands": commands, "drain": self.drains }),
+        )
     }
 
     fn claim(&mut self, told: &Value) -> (u16, Value) {
@@ -236,7 +333,7 @@ impl FakeState {
             return (503, json!({ "message": "away" }));
         }
         let capacity = told["capacity"].as_u64().unwrap_or(0);
-        if capacity == 0 || told["wait"] != 30 || !told["engine"].is_string() || !told["modes"].is_array() {
+        if told["protocol"] != 2 || told["wait"] != 30 || !told["engine"].is_string() || !told["modes"].is_array() {
             self.wrongs.push(format!("a claim of {told}"));
         }
         let mut calls = Vec::new();
@@ -248,7 +345,8 @@ impl FakeState {
             calls.push(entry);
         }
         self.empty_claims += u32::from(calls.is_empty());
-        (200, json!({ "calls": calls }))
+        let commands: Vec<&Value> = self.calls.values().flat_map(|call| &call.commands).collect();
+        (200, json!({ "calls": calls, "commands": commands }))
     }
 
     fn events(&mut self, id: u64, told: &Value) -> Answered {
@@ -273,7 +371,11 @@ impl FakeState {
                 call.status = replay(&call.events[..call.held]);
                 return Some((409, json!({ "message": "a gap", "next_seq": call.held + 1 })));
             }
-            EventsFault::None | EventsFault::DropAfter | EventsFault::HangUp | EventsFault::End => {}
+            EventsFault::None
+            | EventsFault::DropAfter
+            | EventsFault::HangUp
+            | EventsFault::Command(_)
+            | EventsFault::End => {}
         }
         if let Err(wrong) = call.take(events) {
             self.wrongs.push(format!("call {id}: {wrong}"));
@@ -282,13 +384,15 @@ impl FakeState {
         match fault {
             EventsFault::DropAfter => return None,
             EventsFault::End => call.status = "ended".into(),
+            EventsFault::HangUp => call.command(id, json!({ "id": "hangup", "type": "hangup" })),
+            EventsFault::Command(text) => call.command(id, serde_json::from_str(text).unwrap_or(Value::Null)),
             _ => {}
         }
         call.told = call.held;
-        let commands =
-            if fault == EventsFault::HangUp { json!([{ "type": "later" }, { "type": "hangup" }]) } else { json!([]) };
-        let answer =
-            json!({ "call_status": call.status, "lease": "9999-12-31T23:59:59.000000Z", "commands": commands });
+        let answer = json!({
+            "call_status": shown(&call.status), "lease": "9999-12-31T23:59:59.000000Z", "commands": call.commands,
+            "ignored": [],
+        });
         Some((200, answer))
     }
 }
@@ -311,12 +415,22 @@ impl SeenCall {
             }
             self.status = next(&self.status, event).ok_or_else(|| format!("{event} while {}", self.status))?;
             self.held += 1;
+            if event["type"] == "command" {
+                self.commands.retain(|command| command["id"] != event["id"]);
+            }
             if self.held > self.events.len() {
                 self.check_time(event)?;
                 self.events.push(event.clone());
             }
         }
         Ok(())
+    }
+
+    fn command(&mut self, call: u64, mut command: Value) {
+        command["call_id"] = call.into();
+        if running(&self.status) {
+            self.commands.push(command);
+        }
     }
 
     fn check_time(&self, event: &Value) -> Result<(), String> {
@@ -332,16 +446,24 @@ fn replay(events: &[Value]) -> String {
 }
 
 fn running(status: &str) -> bool {
-    ["initiated", "ringing", "in-progress"].contains(&status)
+    ["initiated", "dialing", "ringing", "in-progress"].contains(&status)
 }
 
-/// Returns the state after an event, or `None` if the engine interface does not allow it there (docs/api.md, States).
+/// Returns the state as answers show it.
+fn shown(status: &str) -> &str {
+    if ["dialing", "released"].contains(&status) { "initiated" } else { status }
+}
+
+/// Returns the state after an event, or `None` if the engine interface does not allow it there (docs/api.md, States); a
+/// call that is dialed, and one that was given back, are states of their own here.
 fn next(status: &str, event: &Value) -> Option<String> {
     let kind = event["type"].as_str()?;
     let to = match (status, kind) {
-        ("initiated", "ringing") => "ringing",
-        ("initiated" | "ringing", "answered") => "in-progress",
-        ("initiated" | "ringing", "failed") => match event["reason"].as_str()? {
+        ("initiated", "dialing") => "dialing",
+        ("initiated", "release") => "released",
+        ("dialing", "ringing") => "ringing",
+        ("dialing" | "ringing", "answered") => "in-progress",
+        ("initiated" | "dialing" | "ringing", "failed") => match event["reason"].as_str()? {
             reason @ ("busy" | "no-answer") => reason,
             _ => "failed",
         },
@@ -351,58 +473,14 @@ fn next(status: &str, event: &Value) -> Option<String> {
             "assistant" => "ended_by_assistant",
             _ => "ended",
         },
-        ("in-progress", "transcript" | "variables" | "recording" | "transfer" | "dtmf" | "cost" | "analysis") => status,
-        (over, "recording" | "cost") if !running(over) => over,
+        (
+            "in-progress",
+            "transcript" | "variables" | "recording" | "transfer" | "dtmf" | "cost" | "analysis" | "detected"
+            | "metrics" | "hold" | "resume",
+        ) => status,
+        (running_still, "command") if running(running_still) => status,
+        (over, "recording" | "cost" | "usage" | "quality") if !running(over) && over != "released" => over,
         _ => return None,
     };
     Some(to.into())
-}
-
-/// Builds an entry of a claim: a call to this number with a fully equipped assistant.
-pub fn claimed(id: u64, phone: &str) -> Value {
-    json!({
-        "lease": "2026-01-31T14:05:39.000000Z",
-        "call": {
-            "id": id,
-            "type": "outbound",
-            "status": "initiated",
-            "client_phone_number": phone,
-            "variables": { "customer_name": "Ada Park", "ticket": 41 },
-            "created_at": "2026-01-31 14:05:09",
-        },
-        "assistant": {
-            "name": "Front desk",
-            "greeting": "Hello {{customer_name}}, this is the front desk{{missing}}.",
-            "wait_for_customer": false,
-            "max_duration": 600,
-            "ringing_time": 30,
-            "record": true,
-            "end_call_on_voicemail": 1,
-            "voice_mail_message": "Please call {{customer_name}} back.",
-            "variables": { "customer_name": "nobody", "company": "Acme" },
-            "tools": [
-                { "type": "call_transfer", "phone_number": "+12025550111" },
-                { "type": "end_call" },
-                { "type": "dtmf_input" },
-            ],
-            "tool_ids": [1, 2],
-            "functions": [
-                function("end_call", &json!({})),
-                function("look_up", &json!({ "ticket": { "type": "number" }, "email": { "type": "string" }, "urgent": { "type": "boolean" } })),
-                function("unreachable", &json!({})),
-            ],
-            "knowledgebase_id": 5,
-            "knowledge": null,
-            "post_call_schema": [
-                { "name": "visit_date", "type": "string", "description": "The day of the {{visit}}" },
-                { "name": "rating", "type": "number", "description": "How content the customer is" },
-                { "name": "agreed", "type": "bool", "description": "Whether the customer agreed" },
-            ],
-        },
-    })
-}
-
-fn function(name: &str, properties: &Value) -> Value {
-    let parameters = json!({ "type": "object", "properties": properties, "required": [] });
-    json!({ "name": name, "description": "A tool", "parameters": parameters })
 }

@@ -6,10 +6,18 @@
 //! table in [`script`]. It carries no audio, reads no prompt and asks no model, and the first line of a call says so.
 
 pub mod call;
+mod claims;
 mod clock;
+mod command;
+mod desk;
+#[cfg(test)]
+mod entry;
 #[cfg(test)]
 mod fake;
+mod heartbeat;
+mod obey;
 mod outbox;
+mod pacing;
 mod player;
 pub mod script;
 #[cfg(test)]
@@ -18,24 +26,20 @@ mod wire;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::Client;
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use self::call::CallInfo;
 use self::clock::EventClock;
-use self::player::{LeftCall, Pacing};
+use self::desk::CallDesk;
+use self::pacing::Pacing;
 use self::wire::ServiceClient;
 
 /// Most calls that one engine plays at once.
 pub const CAPACITY_MAX: usize = 10_000;
 /// Slowest and fastest speed.
 pub const SPEEDS: std::ops::RangeInclusive<f64> = 0.01..=1_000_000.0;
-/// Pause after a claim without calls: a service that answers at once is not polled in a tight loop.
-const IDLE: Duration = Duration::from_millis(100);
 
 /// Settings of a simulated engine.
 #[derive(Clone)]
@@ -98,6 +102,15 @@ impl fmt::Display for UnfitSettings {
 
 impl std::error::Error for UnfitSettings {}
 
+/// When an engine is to end.
+#[derive(Clone, Debug)]
+pub struct EngineSignals {
+    /// Whether to take no more calls, and to end with the last that runs.
+    pub drain: watch::Receiver<bool>,
+    /// Whether to end at once, as also when its sender was dropped: the leases of its calls lapse.
+    pub stop: watch::Receiver<bool>,
+}
+
 /// Runs a simulated engine until `stop` is true or its sender is dropped: it stops at once, and the leases of its calls
 /// lapse.
 ///
@@ -108,23 +121,35 @@ impl std::error::Error for UnfitSettings {}
 ///
 /// Only for unfit settings, before anything is sent.
 pub async fn run(settings: EngineSettings, client: Client, stop: watch::Receiver<bool>) -> Result<(), UnfitSettings> {
+    let (_held, drain) = watch::channel(false);
+    run_until(settings, client, EngineSignals { drain, stop }).await
+}
+
+/// Runs a simulated engine as [`run`] does, until it has drained or is stopped.
+///
+/// # Errors
+///
+/// Only for unfit settings, before anything is sent.
+pub async fn run_until(settings: EngineSettings, client: Client, signals: EngineSignals) -> Result<(), UnfitSettings> {
     let pace = Pacing::of(settings.speed);
-    run_at(settings, client, pace, stop).await
+    run_at(settings, client, pace, signals).await
 }
 
 async fn run_at(
     settings: EngineSettings,
     client: Client,
     pace: Pacing,
-    mut stop: watch::Receiver<bool>,
+    signals: EngineSignals,
 ) -> Result<(), UnfitSettings> {
     let engine = Arc::new(Engine::new(&settings, client, pace)?);
+    let EngineSignals { drain, mut stop } = signals;
     // Dropping the set aborts the calls.
     let mut calls = JoinSet::new();
     tokio::select! {
         // A dropped sender can never signal again: that is a stop too.
         _ = stop.wait_for(|told| *told) => {}
-        () = claim(&engine, settings.capacity, &mut calls) => {}
+        () = claims::claim(&engine, settings.capacity, &drain, &mut calls) => {}
+        () = heartbeat::beat(&engine, settings.capacity, &drain) => {}
     }
     Ok(())
 }
@@ -132,6 +157,7 @@ async fn run_at(
 struct Engine {
     wire: ServiceClient,
     clock: EventClock,
+    desk: Arc<CallDesk>,
     pace: Pacing,
     seed: u64,
 }
@@ -145,67 +171,6 @@ impl Engine {
             return Err(UnfitSettings::Capacity);
         }
         let wire = ServiceClient::new(client, &settings.url, &settings.token)?;
-        Ok(Self { wire, clock: EventClock::default(), pace, seed: settings.seed })
+        Ok(Self { wire, clock: EventClock::default(), desk: Arc::default(), pace, seed: settings.seed })
     }
-
-    async fn play(self: Arc<Self>, call: CallInfo) {
-        let (played, call) = (player::play(&self.wire, &self.clock, self.pace, &call, self.seed).await, call.id);
-        match played {
-            Ok(()) => tracing::debug!(call, "a simulated call was played"),
-            Err(left @ (LeftCall::Over | LeftCall::Gone)) => tracing::debug!(call, ?left, "a simulated call was left"),
-            Err(left) => tracing::warn!(call, ?left, "a simulated call was left"),
-        }
-    }
-}
-
-/// Claims calls forever, each played in a task of its own.
-async fn claim(engine: &Arc<Engine>, capacity: usize, calls: &mut JoinSet<()>) {
-    let mut failures = 0;
-    loop {
-        make_room(calls, capacity).await;
-        match engine.wire.claim(capacity - calls.len()).await {
-            Ok(claimed) => {
-                if failures > 0 {
-                    tracing::info!("the service is back");
-                }
-                failures = 0;
-                if claimed.is_empty() {
-                    tokio::time::sleep(IDLE).await;
-                }
-                claimed.iter().for_each(|entry| start(engine, entry, calls));
-            }
-            Err(status) => {
-                if failures == 0 {
-                    tracing::warn!(status, "the simulated engine cannot claim calls; it tries again");
-                }
-                tokio::time::sleep(engine.pace.pause(0, failures)).await;
-                failures = failures.saturating_add(1);
-            }
-        }
-    }
-}
-
-/// Reaps finished calls, and waits for one while the engine is at capacity.
-async fn make_room(calls: &mut JoinSet<()>, capacity: usize) {
-    while let Some(done) = calls.try_join_next() {
-        ended(done);
-    }
-    while calls.len() >= capacity {
-        if let Some(done) = calls.join_next().await {
-            ended(done);
-        }
-    }
-}
-
-fn ended(done: Result<(), tokio::task::JoinError>) {
-    if let Err(error) = done {
-        tracing::error!(%error, "a simulated call panicked");
-    }
-}
-
-fn start(engine: &Arc<Engine>, entry: &Value, calls: &mut JoinSet<()>) {
-    let Some(call) = CallInfo::read(entry) else {
-        return tracing::warn!("a claimed call has no id");
-    };
-    calls.spawn(Arc::clone(engine).play(call));
 }

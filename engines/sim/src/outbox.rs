@@ -1,12 +1,14 @@
-//! The events of a call, numbered from 1, and how many of them the service has taken.
+//! The events of a call, numbered from where the service says, and how many of them it has taken.
 //!
 //! Does no I/O. Every event is kept until the call is over: an unanswered request is retried with the same numbers, and
 //! a service that wants earlier events again gets the same ones.
 
-use jiff::Timestamp;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::script::step::{CallCost, ScriptAct};
+use super::script::step::{CallCost, CallUsage, LineQuality, ScriptAct, Speaker, SpokenLine, TurnTimes};
 
 /// Most events of one request (docs/api.md, Reporting events).
 pub const EVENTS_MAX: usize = 100;
@@ -14,8 +16,10 @@ pub const EVENTS_MAX: usize = 100;
 const RESUMES_MAX: u32 = 16;
 
 /// The events of one call.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outbox {
+    /// Number of the first event.
+    first: u64,
     events: Vec<Value>,
     taken: usize,
     resumes: u32,
@@ -31,13 +35,22 @@ pub enum OutboxError {
 }
 
 impl Outbox {
-    /// Appends what happened, if it is reported as an event.
-    pub fn push(&mut self, at: Timestamp, act: &ScriptAct) {
-        if let Some(mut event) = event(act) {
-            event["seq"] = (self.events.len() + 1).into();
-            event["at"] = format!("{at:.6}").into();
-            self.events.push(event);
+    /// Creates an outbox whose first event has this number.
+    pub const fn new(first: u64) -> Self {
+        Self { first, events: Vec::new(), taken: 0, resumes: 0 }
+    }
+
+    /// Appends what happened at a time, having lasted this long until then, if it is reported as an event.
+    pub fn push(&mut self, at: Timestamp, lasted: Duration, act: &ScriptAct) {
+        let Some(mut event) = event(act) else { return };
+        event["seq"] = (self.first + self.events.len() as u64).into();
+        event["at"] = format!("{at:.6}").into();
+        if !lasted.is_zero() {
+            let began = SignedDuration::try_from(lasted).ok().and_then(|lasted| at.checked_sub(lasted).ok());
+            event["started_at"] = format!("{:.6}", began.unwrap_or(at)).into();
+            event["ended_at"] = event["at"].clone();
         }
+        self.events.push(event);
     }
 
     /// Returns whether the service has taken everything.
@@ -56,9 +69,16 @@ impl Outbox {
         self.taken = self.events.len().min(self.taken + count);
     }
 
+    /// Marks all events below the number that the service expects as taken by it.
+    pub fn took_until(&mut self, next_seq: u64) {
+        let taken = usize::try_from(next_seq.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        self.taken = self.taken.max(taken.min(self.events.len()));
+    }
+
     /// Moves to the number that the service expects, after it has taken nothing.
     pub fn resume(&mut self, next_seq: u64) -> Result<(), OutboxError> {
-        let next = usize::try_from(next_seq).ok().and_then(|next| next.checked_sub(1)).ok_or(OutboxError::Disagreed)?;
+        let next = next_seq.checked_sub(self.first).and_then(|next| usize::try_from(next).ok());
+        let next = next.ok_or(OutboxError::Disagreed)?;
         if next == self.taken {
             return Err(OutboxError::Refused);
         }
@@ -74,12 +94,26 @@ impl Outbox {
 /// Returns the event of an act, without number and time; tools and searches are requests of their own.
 fn event(act: &ScriptAct) -> Option<Value> {
     Some(match act {
+        ScriptAct::Dial => json!({ "type": "dialing" }),
+        ScriptAct::Release(reason) => json!({ "type": "release", "reason": reason }),
         ScriptAct::Ring => json!({ "type": "ringing" }),
         ScriptAct::Answer(by) => json!({ "type": "answered", "answered_by": by.word() }),
-        ScriptAct::Say(speaker, text) => json!({ "type": "transcript", "sender": speaker.word(), "text": text }),
+        ScriptAct::Detect(by) => {
+            json!({ "type": "detected", "answered_by": by.word(), "kind": by.kind(), "beep": by.beeps() })
+        }
+        ScriptAct::Say(line) => transcript(line),
+        ScriptAct::Metrics(times) => metrics(*times),
         ScriptAct::Variables(variables) => json!({ "type": "variables", "variables": variables }),
-        ScriptAct::Dtmf(digits) => json!({ "type": "dtmf", "digits": digits }),
-        ScriptAct::Transfer(to) => json!({ "type": "transfer", "to": to }),
+        ScriptAct::Dtmf(digits) => json!({ "type": "dtmf", "digits": digits, "by": "assistant" }),
+        ScriptAct::Transfer(to, state) => {
+            json!({ "type": "transfer", "to": to, "mode": "blind", "status": state.word() })
+        }
+        ScriptAct::Hold => json!({ "type": "hold" }),
+        ScriptAct::Resume => json!({ "type": "resume" }),
+        ScriptAct::Command(id, None) => json!({ "type": "command", "id": id, "status": "done" }),
+        ScriptAct::Command(id, Some(reason)) => {
+            json!({ "type": "command", "id": id, "status": "refused", "reason": reason })
+        }
         ScriptAct::Recording(url) => json!({ "type": "recording", "url": url }),
         ScriptAct::Analysis(analysis) => json!({
             "type": "analysis",
@@ -92,11 +126,53 @@ fn event(act: &ScriptAct) -> Option<Value> {
         }),
         ScriptAct::End { by, reason } => json!({ "type": "ended", "by": by.word(), "reason": reason }),
         ScriptAct::Fail(reason) => json!({ "type": "failed", "reason": reason }),
+        ScriptAct::Quality(quality) => line_quality(*quality),
+        ScriptAct::Usage(usage) => used(*usage),
         ScriptAct::Cost(CallCost { carrier_micros, total_micros }) => {
             json!({ "type": "cost", "carrier_cost": dollars(*carrier_micros), "total_cost": dollars(*total_micros) })
         }
         ScriptAct::Tool { .. } | ScriptAct::Knowledge(_) => return None,
     })
+}
+
+fn transcript(line: &SpokenLine) -> Value {
+    let mut event = json!({ "type": "transcript", "sender": line.speaker.word(), "text": line.text });
+    if let Some(turn) = line.turn {
+        event["turn"] = turn.into();
+        event["interrupted"] = line.is_interrupted.into();
+        event["language"] = "en".into();
+    }
+    if line.speaker == Speaker::Human {
+        event["confidence"] = hundredths(line.confidence).into();
+    }
+    event
+}
+
+fn metrics(times: TurnTimes) -> Value {
+    let TurnTimes { turn, endpoint_ms, stt_ms, llm_ms, tts_ms, transport_ms } = times;
+    json!({
+        "type": "metrics", "turn": turn, "endpoint_ms": endpoint_ms, "stt_ms": stt_ms, "llm_ms": llm_ms,
+        "tts_ms": tts_ms, "transport_ms": transport_ms, "total_ms": times.total_ms(),
+    })
+}
+
+fn line_quality(quality: LineQuality) -> Value {
+    json!({
+        "type": "quality", "mos": hundredths(quality.mos_hundredths), "loss": f64::from(quality.loss_myriadths) / 1e4,
+        "jitter_ms": quality.jitter_ms, "rtt_ms": quality.rtt_ms, "codec": "simulated",
+    })
+}
+
+fn used(usage: CallUsage) -> Value {
+    json!({
+        "type": "usage", "stt_seconds": f64::from(usage.heard_ms) / 1e3, "tts_characters": usage.spoken_characters,
+        "llm_tokens_in": usage.tokens_in, "llm_tokens_out": usage.tokens_out,
+        "carrier_seconds": f64::from(usage.line_ms) / 1e3,
+    })
+}
+
+fn hundredths(of: u32) -> f64 {
+    f64::from(of) / 1e2
 }
 
 fn dollars(micros: u32) -> f64 {
@@ -112,8 +188,8 @@ mod tests {
     }
 
     fn outbox(events: usize) -> Outbox {
-        let mut outbox = Outbox::default();
-        (0..events).for_each(|_| outbox.push(second(1), &ScriptAct::Ring));
+        let mut outbox = Outbox::new(1);
+        (0..events).for_each(|_| outbox.push(second(1), Duration::ZERO, &ScriptAct::Ring));
         outbox
     }
 
@@ -135,8 +211,8 @@ mod tests {
     #[test]
     fn searches_and_tools_take_no_number() {
         let mut outbox = outbox(1);
-        outbox.push(second(2), &ScriptAct::Knowledge("hours".into()));
-        outbox.push(second(3), &ScriptAct::Fail("busy"));
+        outbox.push(second(2), Duration::ZERO, &ScriptAct::Knowledge("hours".into()));
+        outbox.push(second(3), Duration::ZERO, &ScriptAct::Fail("busy"));
         assert_eq!(outbox.batch().len(), 2);
         assert_eq!(
             outbox.batch()[1],
@@ -160,6 +236,39 @@ mod tests {
             outbox.took(taken);
             assert_eq!(outbox.resume(next_seq).map(|()| first(&outbox)), expected, "{taken} taken, then {next_seq}");
         }
+    }
+
+    #[test]
+    fn numbers_go_on_where_the_service_says() {
+        let mut outbox = Outbox::new(6);
+        for _ in 0..3 {
+            outbox.push(second(1), Duration::ZERO, &ScriptAct::Ring);
+        }
+        assert_eq!(first(&outbox), Some(6));
+        outbox.took_until(8);
+        assert_eq!(first(&outbox), Some(8));
+        outbox.took_until(2);
+        assert_eq!(first(&outbox), Some(8), "what was taken stays so");
+        assert_eq!(outbox.resume(7), Ok(()));
+        assert_eq!((first(&outbox), outbox.resume(5)), (Some(7), Err(OutboxError::Disagreed)));
+        outbox.took_until(u64::MAX);
+        assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn a_line_says_when_it_was_spoken() {
+        let mut outbox = Outbox::new(1);
+        let said = SpokenLine { text: "Yes.".into(), turn: Some(2), confidence: 97, ..SpokenLine::default() };
+        let line = SpokenLine { speaker: Speaker::Human, ..said };
+        outbox.push(second(3), Duration::from_millis(1_500), &ScriptAct::Say(line));
+        assert_eq!(
+            outbox.batch()[0],
+            json!({
+                "seq": 1, "at": "1970-01-01T00:00:03.000000Z", "type": "transcript", "sender": "human", "text": "Yes.",
+                "turn": 2, "started_at": "1970-01-01T00:00:01.500000Z", "ended_at": "1970-01-01T00:00:03.000000Z",
+                "interrupted": false, "language": "en", "confidence": 0.97,
+            })
+        );
     }
 
     #[test]

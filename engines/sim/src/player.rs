@@ -1,63 +1,31 @@
-//! The player: reports a script to the service, event by event, at the pace of the script.
+//! The player: reports a script to the service, event by event, at the pace of the script, and carries out commands
+//! between its steps.
 //!
 //! `at` of an event is the real time at which it happened here, never a future time: at a speed above 1 the durations
 //! that the service computes are shorter than the script's by that factor, while the costs are those of the script's
 //! own time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::Engine;
 use super::call::{CallInfo, spoken};
-use super::clock::EventClock;
+use super::command::EngineCommand;
+use super::desk::{CallMessage, CallPlace};
+use super::obey::obeyed;
 use super::outbox::{Outbox, OutboxError};
+use super::pacing::Pacing;
 use super::script::lines::{LookupAnswer, with_answer};
-use super::script::script;
-use super::script::step::{CallProgress, ScriptAct, ScriptStep, Speaker, cut_short};
-use super::wire::{EventsReply, ServiceClient};
+use super::script::step::{CallProgress, ScriptAct, ScriptStep, Speaker, SpokenLine};
+use super::wire::{EventsReply, ToolOutcome};
 
-/// Timing of the player.
-#[derive(Clone, Copy, Debug)]
-pub struct Pacing {
-    /// Simulated seconds per real second.
-    pub speed: f64,
-    /// Longest delay of an event before it is sent, so that several share a request.
-    pub batch: Duration,
-    /// Longest silence towards the service, so that leases last and commands arrive.
-    pub renew: Duration,
-    /// First backoff before a retry; it doubles each time.
-    pub backoff: Duration,
-    /// Longest backoff, before up to half is added as jitter.
-    pub backoff_max: Duration,
-    /// Retries of one request before the call is given up.
-    pub tries_max: u32,
-}
-
-impl Pacing {
-    /// Returns the timing for a speed: at most ten requests a second per call, at least one in ten seconds.
-    pub const fn of(speed: f64) -> Self {
-        Self {
-            speed,
-            batch: Duration::from_millis(100),
-            renew: Duration::from_secs(10),
-            backoff: Duration::from_millis(200),
-            backoff_max: Duration::from_secs(5),
-            tries_max: 40,
-        }
-    }
-
-    /// Returns the backoff before the next try, with jitter so that calls do not retry all at once.
-    pub fn pause(&self, call: u64, tries: u32) -> Duration {
-        let doubled = self.backoff.saturating_mul(1 << tries.min(16)).min(self.backoff_max);
-        let spread = u32::try_from(call.wrapping_add(u64::from(tries)).wrapping_mul(37) % 50).unwrap_or(0);
-        doubled * (100 + spread) / 100
-    }
-
-    fn real(&self, simulated_ms: u32) -> Duration {
-        Duration::from_secs_f64(f64::from(simulated_ms) / 1_000.0 / self.speed)
-    }
-}
+/// Most commands of one call that are carried out; the rest are ignored.
+const COMMANDS_MAX: usize = 1_000;
+/// How often a tool's request that got no answer is sent again.
+const TOOL_TRIES_MAX: u32 = 5;
 
 /// Why a call was abandoned before its script was played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,33 +51,28 @@ impl From<OutboxError> for LeftCall {
     }
 }
 
-/// Plays a call to its end.
-pub async fn play(
-    wire: &ServiceClient,
-    clock: &EventClock,
-    pace: Pacing,
-    call: &CallInfo,
-    seed: u64,
-) -> Result<(), LeftCall> {
+/// Plays the steps of a call to their end; at its `place` it learns what claims and heartbeats bring.
+pub async fn play(engine: &Engine, call: &CallInfo, steps: Vec<ScriptStep>, place: CallPlace) -> Result<(), LeftCall> {
     let player = Player {
-        wire,
-        clock,
-        pace,
+        engine,
+        pace: engine.pace,
         call: call.id,
-        steps: script(call, seed).into(),
-        outbox: Outbox::default(),
+        steps: steps.into(),
+        outbox: Outbox::new(call.next_seq),
         progress: CallProgress::default(),
         answer: None,
-        hang_up: false,
+        place,
+        commands: VecDeque::new(),
+        known: BTreeSet::new(),
+        tools: 0,
         queued: None,
         heard: Instant::now(),
     };
     player.run().await
 }
 
-struct Player<'w> {
-    wire: &'w ServiceClient,
-    clock: &'w EventClock,
+struct Player<'e> {
+    engine: &'e Engine,
     pace: Pacing,
     call: u64,
     steps: VecDeque<ScriptStep>,
@@ -117,11 +80,16 @@ struct Player<'w> {
     progress: CallProgress,
     /// Answer that the assistant's next line mentions.
     answer: Option<LookupAnswer>,
-    /// Whether the service wants the call to end.
-    hang_up: bool,
+    place: CallPlace,
+    /// Commands that are to be carried out, in the order in which they came.
+    commands: VecDeque<EngineCommand>,
+    /// Ids of all commands that came: the service repeats each until its end is reported.
+    known: BTreeSet<String>,
+    /// How many tools were asked for.
+    tools: u32,
     /// When the oldest unsent event was added; `None` if all are sent.
     queued: Option<Instant>,
-    /// When the service last answered.
+    /// When the service last renewed the lease.
     heard: Instant,
 }
 
@@ -129,10 +97,12 @@ impl Player<'_> {
     async fn run(mut self) -> Result<(), LeftCall> {
         let mut played = Instant::now();
         while let Some(step) = self.steps.front() {
-            let due = played + self.pace.real(step.after_ms);
+            // While the customer waits, only a command goes on.
+            let due = (!self.progress.on_hold || step.after_ms == 0).then(|| played + self.pace.real(step.after_ms));
             self.wait(due).await?;
-            if std::mem::take(&mut self.hang_up) {
-                self.steps = cut_short(self.steps.make_contiguous(), self.progress, "hangup").into();
+            if let Some(command) = self.next_command() {
+                let rest = obeyed(&command, self.steps.make_contiguous(), self.progress);
+                self.steps = rest.into();
             } else if let Some(step) = self.steps.pop_front() {
                 self.perform(step).await?;
             }
@@ -141,45 +111,72 @@ impl Player<'_> {
         self.flush().await
     }
 
-    /// Waits until a step is due or the service wants the call to end, reporting and renewing meanwhile.
-    async fn wait(&mut self, due: Instant) -> Result<(), LeftCall> {
-        if self.queued.is_some_and(|queued| queued + self.pace.batch < due) {
+    /// Waits until a step is due or a command has come, reporting and renewing meanwhile.
+    async fn wait(&mut self, due: Option<Instant>) -> Result<(), LeftCall> {
+        if self.queued.is_some_and(|queued| due.is_none_or(|due| queued + self.pace.batch < due)) {
             self.flush().await?;
         }
-        while !self.hang_up {
-            let renewal = self.heard + self.pace.renew;
-            tokio::time::sleep_until(due.min(renewal)).await;
-            if due <= renewal {
-                break;
+        while let Ok(message) = self.place.messages.try_recv() {
+            self.hear(message)?;
+        }
+        while !self.is_ready() {
+            let renewal = self.heard + self.pace.silence;
+            let until = due.map_or(renewal, |due| due.min(renewal));
+            tokio::select! {
+                Some(message) = self.place.messages.recv() => self.hear(message)?,
+                () = tokio::time::sleep_until(until) => {
+                    if due.is_some_and(|due| due <= renewal) {
+                        break;
+                    }
+                    self.post().await?;
+                    // Sends earlier events again if the service asked for them.
+                    self.flush().await?;
+                }
             }
-            self.post().await?;
-            // Sends earlier events again if the service asked for them.
-            self.flush().await?;
         }
         Ok(())
     }
 
+    fn hear(&mut self, message: CallMessage) -> Result<(), LeftCall> {
+        match message {
+            CallMessage::Command(command) => self.command(command),
+            CallMessage::Renewed => self.heard = Instant::now(),
+            CallMessage::Lost => return Err(LeftCall::Gone),
+        }
+        Ok(())
+    }
+
+    /// Queues a command that is new; one for a call that is over came too late.
+    fn command(&mut self, command: EngineCommand) {
+        let is_open = !self.progress.over && self.known.len() < COMMANDS_MAX;
+        if is_open && self.known.insert(command.id.to_string()) {
+            self.commands.push_back(command);
+        }
+    }
+
     async fn perform(&mut self, step: ScriptStep) -> Result<(), LeftCall> {
         self.progress = self.progress.after(&step);
-        if matches!(step.act, ScriptAct::Tool { .. } | ScriptAct::Knowledge(_)) {
-            // The service must learn what led to a request before the request; its answer may ask to hang up.
-            self.flush().await?;
-            if self.hang_up {
-                return Ok(());
-            }
+        if self.progress.over {
+            self.commands.clear();
         }
         match step.act {
             ScriptAct::Tool { name, arguments } => {
-                self.answer = Some(LookupAnswer::Tool(self.wire.tool(self.call, &name, &arguments).await));
+                let answer = self.ask_tool(&name, &arguments).await?;
+                self.answer = Some(LookupAnswer::Tool(answer));
             }
             ScriptAct::Knowledge(query) => {
-                self.answer = Some(LookupAnswer::Knowledge(self.wire.knowledge(self.call, &query).await));
+                // The service must learn what led to a search before it.
+                self.flush().await?;
+                if !self.is_to_end() {
+                    let passage = self.engine.wire.knowledge(self.call, &query).await;
+                    self.answer = Some(LookupAnswer::Knowledge(passage));
+                }
             }
-            ScriptAct::Say(Speaker::Bot, line) if self.answer.is_some() => {
-                let answer = self.answer.take().map(|answer| with_answer(&line, &answer));
+            ScriptAct::Say(line) if line.speaker == Speaker::Bot && self.answer.is_some() => {
+                let answer = self.answer.take().map(|answer| with_answer(&line.text, &answer));
                 // A passage is foreign text: placeholders and overlong parts are removed.
-                let line = spoken(&answer.unwrap_or(line), &serde_json::Map::new());
-                self.queue(&ScriptAct::Say(Speaker::Bot, line));
+                let text = spoken(&answer.unwrap_or_else(|| line.text.clone()), &Map::new());
+                self.queue(&ScriptAct::Say(SpokenLine { text, ..line }));
             }
             act => self.queue(&act),
         }
@@ -187,8 +184,97 @@ impl Player<'_> {
     }
 
     fn queue(&mut self, act: &ScriptAct) {
-        self.outbox.push(self.clock.now(), act);
+        let lasted = match act {
+            ScriptAct::Say(line) => self.pace.real(line.duration_ms()),
+            _ => Duration::ZERO,
+        };
+        self.outbox.push(self.engine.clock.now(), lasted, act);
         self.queued.get_or_insert_with(Instant::now);
+    }
+
+    /// Asks a tool, and gives up when the service wants the call to end; returns the status of its endpoint, if it
+    /// answered. The events that led to it travel with the request.
+    async fn ask_tool(&mut self, name: &str, arguments: &Map<String, Value>) -> Result<Option<u16>, LeftCall> {
+        let mut tries = 0;
+        while tries < TOOL_TRIES_MAX {
+            self.tools += 1;
+            // Unique for ever: calls are numbered, and a call that comes back is claimed at another time.
+            let key = format!("{}-{}-{}", self.call, self.engine.clock.now().as_microsecond(), self.tools);
+            let batch = self.outbox.batch();
+            let (count, body) = (batch.len(), json!({ "arguments": arguments, "events": batch }));
+            loop {
+                let (engine, call) = (self.engine, self.call);
+                let reply = tokio::select! {
+                    biased;
+                    ended = self.until_hang_up() => return ended.map(|()| None),
+                    reply = engine.wire.tool(call, name, &body, &key) => reply,
+                };
+                match reply {
+                    ToolOutcome::Asked(status) => {
+                        self.took(count);
+                        return Ok(Some(status));
+                    }
+                    ToolOutcome::NotAsked(next_seq) => {
+                        next_seq.into_iter().for_each(|next_seq| self.outbox.took_until(next_seq));
+                        return Ok(None);
+                    }
+                    ToolOutcome::Conflict(next_seq) => {
+                        tries += 1;
+                        self.outbox.resume(next_seq)?;
+                        // Another list of events is another request.
+                        break;
+                    }
+                    ToolOutcome::Away(unanswered) => {
+                        tries += 1;
+                        if tries >= TOOL_TRIES_MAX {
+                            break;
+                        }
+                        tokio::time::sleep(self.pace.pause(self.call, tries).max(unanswered.retry_after)).await;
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns once the service wants the call to end.
+    async fn until_hang_up(&mut self) -> Result<(), LeftCall> {
+        while !self.is_to_end() {
+            match self.place.messages.recv().await {
+                Some(message) => self.hear(message)?,
+                None => std::future::pending().await,
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a command can be carried out now: one that ends the call at any time, another once the one before
+    /// has ended.
+    fn is_ready(&self) -> bool {
+        let is_busy = self.steps.iter().any(|step| matches!(step.act, ScriptAct::Command(..)));
+        self.is_to_end() || (!is_busy && !self.commands.is_empty())
+    }
+
+    /// Takes the next command that can be carried out.
+    fn next_command(&mut self) -> Option<EngineCommand> {
+        if !self.is_ready() {
+            return None;
+        }
+        let ends = self.commands.iter().position(EngineCommand::ends);
+        self.commands.remove(ends.unwrap_or(0))
+    }
+
+    /// Returns whether a command wants the call to end.
+    fn is_to_end(&self) -> bool {
+        self.commands.iter().any(EngineCommand::ends)
+    }
+
+    fn took(&mut self, count: usize) {
+        self.outbox.took(count);
+        self.heard = Instant::now();
+        if self.outbox.is_empty() {
+            self.queued = None;
+        }
     }
 
     /// Sends all unsent events.
@@ -205,17 +291,18 @@ impl Player<'_> {
         for tries in 0..=self.pace.tries_max {
             let batch = self.outbox.batch();
             let count = batch.len();
-            match self.wire.events(self.call, batch).await {
-                EventsReply::Taken { over, hang_up } => {
-                    self.outbox.took(count);
-                    self.heard = Instant::now();
-                    self.hang_up |= hang_up && !self.progress.over;
+            match self.engine.wire.events(self.call, batch).await {
+                EventsReply::Taken { over, commands } => {
+                    self.took(count);
+                    commands.into_iter().for_each(|command| self.command(command));
                     return if over && !self.progress.over { Err(LeftCall::Over) } else { Ok(()) };
                 }
                 EventsReply::Conflict(next_seq) => return Ok(self.outbox.resume(next_seq)?),
                 EventsReply::Gone => return Err(LeftCall::Gone),
                 EventsReply::Refused(status) => return Err(LeftCall::Refused(status)),
-                EventsReply::Away => tokio::time::sleep(self.pace.pause(self.call, tries)).await,
+                EventsReply::Away(unanswered) => {
+                    tokio::time::sleep(self.pace.pause(self.call, tries).max(unanswered.retry_after)).await;
+                }
             }
         }
         Err(LeftCall::Away)

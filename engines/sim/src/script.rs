@@ -19,6 +19,7 @@
 //! | `0010` | the customer asks what only the knowledgebase knows |
 //! | `0011` | the engine falls silent in the middle: the lease of the call runs out |
 //! | `0012` | the customer refuses: success, and every extracted boolean, is false |
+//! | `0013` | the engine gives the call back before it dials |
 //!
 //! No talk is longer than the assistant's `max_duration`, in simulated time.
 
@@ -32,7 +33,7 @@ mod writer;
 
 use self::fill::Goal;
 use self::lines::EXCHANGES;
-use self::step::{Party, Pickup, ScriptAct, ScriptStep, limited};
+use self::step::{Party, Pickup, ScriptAct, ScriptStep, TransferState, limited};
 use self::writer::ScriptWriter;
 use super::call::{CallInfo, Function, Knowledge, TransferTarget};
 
@@ -56,6 +57,7 @@ enum Plot {
     Knowledge,
     Silence,
     Refuses,
+    GivesBack,
 }
 
 impl Plot {
@@ -72,6 +74,7 @@ impl Plot {
             Some(10) => Self::Knowledge,
             Some(11) => Self::Silence,
             Some(12) => Self::Refuses,
+            Some(13) => Self::GivesBack,
             _ => Self::Talks,
         }
     }
@@ -83,26 +86,32 @@ pub fn script(call: &CallInfo, seed: u64) -> Vec<ScriptStep> {
     let plot = Plot::of(call);
     match plot {
         Plot::Talks => talks(&mut writer),
-        Plot::Busy => writer.act(1_000, ScriptAct::Fail("busy")),
+        Plot::Busy => fails(&mut writer, 1_000, "busy"),
         Plot::NoAnswer => {
             writer.ring();
             writer.act(call.assistant.ringing_seconds.saturating_mul(1_000), ScriptAct::Fail("no-answer"));
         }
         Plot::Voicemail => voicemail(&mut writer),
         Plot::HangsUp => hangs_up(&mut writer),
-        Plot::Fails => writer.act(700, ScriptAct::Fail("carrier-error")),
+        Plot::Fails => fails(&mut writer, 700, "carrier-error"),
         Plot::TalksOn => talks_on(&mut writer),
         Plot::Tools => asks_tools(&mut writer),
         Plot::Transfer => transfers(&mut writer),
         Plot::Knowledge => asks_knowledge(&mut writer),
         Plot::Silence => falls_silent(&mut writer),
         Plot::Refuses => refuses(&mut writer),
+        Plot::GivesBack => writer.act(300, ScriptAct::Release("no line reaches this number")),
     }
     // The plot that falls silent has no end to move forward.
     if plot == Plot::Silence {
         return writer.steps;
     }
     limited(writer.steps, call.assistant.max_duration_seconds.saturating_mul(1_000))
+}
+
+fn fails(writer: &mut ScriptWriter<'_>, after_ms: u32, reason: &'static str) {
+    writer.dial();
+    writer.act(after_ms, ScriptAct::Fail(reason));
 }
 
 fn talks(writer: &mut ScriptWriter<'_>) {
@@ -146,8 +155,10 @@ fn agrees(writer: &mut ScriptWriter<'_>) {
 
 fn voicemail(writer: &mut ScriptWriter<'_>) {
     writer.ring();
-    writer.answer(Pickup::Machine);
+    // What picked up is clear once it has been heard.
+    writer.answer(Pickup::Unknown);
     writer.human("You have reached a mailbox. Nobody can take the call; please speak after the tone.");
+    writer.act(200, ScriptAct::Detect(Pickup::Machine));
     if let Some(message) = &writer.call.assistant.voice_mail_message {
         writer.bot(message);
     }
@@ -163,7 +174,7 @@ fn voicemail(writer: &mut ScriptWriter<'_>) {
 fn hangs_up(writer: &mut ScriptWriter<'_>) {
     writer.ring();
     writer.answer(Pickup::Human);
-    writer.act(600, ScriptAct::Say(step::Speaker::Human, "Not now.".into()));
+    writer.human("Not now.");
     writer.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
 }
 
@@ -215,7 +226,8 @@ fn transfers(writer: &mut ScriptWriter<'_>) {
         TransferTarget::Custom => ANY_NUMBER.into(),
     };
     writer.bot("Of course, {customer}. I am putting you through; please stay on the line.");
-    writer.act(1_000, ScriptAct::Transfer(to));
+    writer.act(1_000, ScriptAct::Transfer(to.clone(), TransferState::Started));
+    writer.act(1_500, ScriptAct::Transfer(to, TransferState::Accepted));
     writer.close(Goal::Agreed, Some(true), Party::Assistant, "transferred");
 }
 
@@ -252,7 +264,7 @@ fn falls_silent(writer: &mut ScriptWriter<'_>) {
 
 fn refuses(writer: &mut ScriptWriter<'_>) {
     writer.opening();
-    writer.human(writer.one_of("refusal", &lines::REFUSALS));
+    writer.interrupt(writer.one_of("refusal", &lines::REFUSALS));
     writer.bot("I understand. Is there anything that would change your mind?");
     writer.human("No, there is not. Please do not call again.");
     writer.bot("I will note that. Goodbye, {customer}.");

@@ -1,11 +1,15 @@
 //! The engine against a service that is strict about numbers and states, and that fails as planned.
 
-use std::collections::BTreeMap;
+mod told;
 
-use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::fake::{EventsFault, Fake, SeenCall, TOKEN, claimed};
+use super::entry::claimed;
+use super::fake::{EventsFault, Fake, SeenCall, TOKEN};
 use super::*;
 
 /// Sends every event in a request of its own, without long pauses.
@@ -14,6 +18,7 @@ fn pace() -> Pacing {
         speed: 10_000.0,
         batch: Duration::ZERO,
         renew: Duration::from_secs(10),
+        silence: Duration::from_millis(500),
         backoff: Duration::from_millis(1),
         backoff_max: Duration::from_millis(4),
         tries_max: 40,
@@ -31,6 +36,7 @@ fn client() -> Client {
 
 struct Running {
     stop: watch::Sender<bool>,
+    drain: watch::Sender<bool>,
     task: JoinHandle<Result<(), UnfitSettings>>,
 }
 
@@ -42,9 +48,10 @@ impl Running {
 }
 
 fn attach(fake: &Fake, pace: Pacing, capacity: usize) -> Running {
-    let (stop, told) = watch::channel(false);
+    let ((stop, stops), (drain, drains)) = (watch::channel(false), watch::channel(false));
     let settings = EngineSettings { speed: pace.speed, capacity, ..EngineSettings::new(&fake.url, TOKEN) };
-    Running { stop, task: tokio::spawn(run_at(settings, client(), pace, told)) }
+    let signals = EngineSignals { drain: drains, stop: stops };
+    Running { stop, drain, task: tokio::spawn(run_at(settings, client(), pace, signals)) }
 }
 
 /// Plays calls to these numbers, with ids from 1, until all are settled.
@@ -88,12 +95,15 @@ async fn each_number_comes_to_its_state() {
 async fn a_talk_tells_everything() {
     let seen = play_one("+12025550001", |_, _| EventsFault::None).await;
     assert!(seen.status.starts_with("ended_by_"), "{}", seen.status);
-    assert_eq!(&kinds(&seen)[..3], ["ringing", "answered", "transcript"]);
+    assert_eq!(&kinds(&seen)[..4], ["dialing", "ringing", "answered", "transcript"]);
     assert_eq!(seen.of("transcript")[0]["text"], crate::script::lines::NOTICE, "it says what it is before it talks");
     let kinds = kinds(&seen);
-    assert_eq!(&kinds[kinds.len() - 4..], ["analysis", "recording", "ended", "cost"]);
+    assert_eq!(&kinds[kinds.len() - 6..], ["analysis", "recording", "ended", "quality", "usage", "cost"]);
+    assert!(kinds.contains(&"metrics"), "{kinds:?}");
+    let line = &seen.of("transcript")[2];
+    assert!(line["started_at"].as_str() < line["ended_at"].as_str() && line["ended_at"] == line["at"], "{line}");
     assert_eq!(seen.of("answered")[0]["answered_by"], "human");
-    assert_eq!(seen.of("dtmf")[0]["digits"], "1");
+    assert_eq!((&seen.of("dtmf")[0]["digits"], &seen.of("dtmf")[0]["by"]), (&json!("1"), &json!("assistant")));
     assert_eq!(seen.of("recording")[0]["url"], "https://recordings.example.com/simulated/1.wav");
     let analysis = seen.of("analysis")[0];
     assert_eq!(analysis["evaluation"]["success"], true);
@@ -143,7 +153,7 @@ async fn faults_neither_lose_nor_double_events() {
 async fn a_request_that_stays_unanswered_is_repeated() {
     let seen =
         play_one("+12025550002", |_, nth| if nth < 9 { EventsFault::DropAfter } else { EventsFault::None }).await;
-    assert_eq!((seen.status.as_str(), seen.requests, seen.events.len()), ("busy", 9, 1));
+    assert_eq!((seen.status.as_str(), seen.requests, seen.events.len()), ("busy", 10, 2));
 }
 
 #[tokio::test]
@@ -153,7 +163,9 @@ async fn a_command_to_hang_up_is_obeyed_at_once() {
             play_one("+12025550007", move |_, n| if n == nth { EventsFault::HangUp } else { EventsFault::None }).await;
         assert_eq!(seen.status, "ended");
         let after: Vec<&str> = kinds(&seen).split_off(nth as usize);
-        assert_eq!(after, ["analysis", "recording", "ended", "cost"], "after request {nth}");
+        let expected = ["command", "analysis", "recording", "ended", "quality", "usage", "cost"];
+        assert_eq!(after, expected, "after request {nth}");
+        assert_eq!(seen.of("command")[0]["status"], "done");
         assert_eq!(seen.of("ended")[0]["by"], "service");
         assert_eq!(seen.of("ended")[0]["reason"], "hangup");
         assert_eq!(seen.of("analysis")[0]["evaluation"]["success"], Value::Null);
@@ -162,16 +174,16 @@ async fn a_command_to_hang_up_is_obeyed_at_once() {
 
 #[tokio::test]
 async fn a_call_that_rings_is_hung_up_as_a_failure() {
-    let seen = play_one("+12025550003", |_, n| if n == 1 { EventsFault::HangUp } else { EventsFault::None }).await;
-    assert_eq!(kinds(&seen), ["ringing", "failed"]);
+    let seen = play_one("+12025550003", |_, n| if n == 2 { EventsFault::HangUp } else { EventsFault::None }).await;
+    assert_eq!(kinds(&seen), ["dialing", "ringing", "command", "failed"]);
     assert_eq!((seen.status.as_str(), &seen.of("failed")[0]["reason"]), ("failed", &json!("hangup")));
 }
 
 #[tokio::test]
 async fn a_call_whose_end_was_told_is_not_hung_up_again() {
-    let seen = play_one("+12025550002", |_, _| EventsFault::HangUp).await;
-    assert_eq!((kinds(&seen), seen.status.as_str()), (vec!["failed"], "busy"));
-    let seen = play_one("+12025550005", |_, n| if n == 7 { EventsFault::HangUp } else { EventsFault::None }).await;
+    let seen = play_one("+12025550002", |_, n| if n > 1 { EventsFault::HangUp } else { EventsFault::None }).await;
+    assert_eq!((kinds(&seen), seen.status.as_str()), (vec!["dialing", "failed"], "busy"));
+    let seen = play_one("+12025550005", |_, n| if n == 8 { EventsFault::HangUp } else { EventsFault::None }).await;
     assert_eq!(seen.of("ended").len(), 1);
     assert_eq!(seen.status, "ended_by_customer");
 }
@@ -224,16 +236,18 @@ async fn a_silent_call_has_no_end_and_gives_its_place_back() {
 #[tokio::test]
 async fn long_pauses_renew_the_lease() {
     let fake = Fake::start(vec![claimed(1, "+12025550003")], |_, _| EventsFault::None).await;
-    let slow = Pacing { speed: 0.01, renew: Duration::from_millis(2), ..pace() };
+    fake.with(|state| state.has_heartbeats = false);
+    let slow = Pacing { speed: 0.01, silence: Duration::from_millis(2), ..pace() };
     let engine = attach(&fake, slow, 1);
     fake.until(|state| state.calls.values().any(|seen| seen.renewals >= 5)).await;
+    assert!(!fake.with(|state| state.has_heartbeats), "where the service has none, a call renews its own lease");
     engine.stop().await;
-    assert!(fake.faultless()[&1].events.is_empty(), "nothing has happened in the call yet");
+    assert_eq!(kinds(&fake.faultless()[&1]), ["dialing"], "nothing else has happened in the call yet");
 }
 
 #[tokio::test]
 async fn a_command_reaches_a_call_between_its_events() {
-    let slow = Pacing { speed: 0.01, renew: Duration::from_millis(2), ..pace() };
+    let slow = Pacing { speed: 0.01, silence: Duration::from_millis(2), ..pace() };
     let fake =
         Fake::start(
             vec![claimed(1, "+12025550006")],
@@ -244,7 +258,7 @@ async fn a_command_reaches_a_call_between_its_events() {
     fake.until(|state| state.calls.values().any(SeenCall::is_settled)).await;
     engine.stop().await;
     let seen = fake.faultless().remove(&1).expect("it was claimed");
-    assert_eq!((seen.renewals, kinds(&seen)), (3, vec!["failed"]));
+    assert_eq!((seen.renewals, kinds(&seen)), (2, vec!["dialing", "command", "failed"]));
     assert_eq!(seen.of("failed")[0]["reason"], "hangup");
 }
 
@@ -264,7 +278,7 @@ async fn claims_go_on_after_empty_ones_and_failures() {
 #[tokio::test]
 async fn events_that_lie_close_together_share_a_request() {
     let fake = Fake::start(vec![claimed(1, "+12025550001")], |_, _| EventsFault::None).await;
-    let engine = attach(&fake, Pacing { batch: Duration::from_hours(1), ..pace() }, 1);
+    let engine = attach(&fake, Pacing { batch: Duration::from_hours(1), silence: Duration::from_mins(1), ..pace() }, 1);
     fake.until(|state| state.calls.values().any(SeenCall::is_settled)).await;
     engine.stop().await;
     let seen = fake.faultless().remove(&1).expect("it was claimed");
@@ -276,10 +290,10 @@ async fn a_call_that_is_to_end_asks_no_tool_first() {
     let fake =
         Fake::start(
             vec![claimed(1, "+12025550008")],
-            |_, n| if n == 1 { EventsFault::HangUp } else { EventsFault::None },
+            |_, n| if n == 3 { EventsFault::HangUp } else { EventsFault::None },
         )
         .await;
-    let engine = attach(&fake, Pacing { batch: Duration::from_hours(1), ..pace() }, 1);
+    let engine = attach(&fake, pace(), 1);
     fake.until(|state| state.calls.values().any(SeenCall::is_settled)).await;
     engine.stop().await;
     let seen = fake.faultless().remove(&1).expect("it was claimed");
@@ -292,7 +306,7 @@ async fn an_engine_that_is_told_to_stop_leaves_its_calls() {
     let engine = attach(&fake, Pacing { speed: 0.01, ..pace() }, 1);
     fake.until(|state| state.calls.contains_key(&1)).await;
     engine.stop().await;
-    assert_eq!(fake.faultless()[&1].status, "initiated");
+    assert!(["initiated", "dialing"].contains(&fake.faultless()[&1].status.as_str()));
     let (stop, told) = watch::channel(false);
     drop(stop);
     assert_eq!(
@@ -312,6 +326,7 @@ async fn hundreds_of_calls_at_once() {
         5 | 12 => "ended_by_customer",
         6 => "failed",
         7 => "ended",
+        13 => "released",
         11 => "in-progress",
         _ => "ended_by_",
     };

@@ -2,6 +2,7 @@
 
 mod announce;
 mod chat;
+mod engine_check;
 mod extract;
 mod listen;
 mod manual;
@@ -50,6 +51,11 @@ enum Command {
         #[command(subcommand)]
         command: EngineToken,
     },
+    /// Look at the voice engines of a running service, and drain them
+    Engine {
+        #[command(subcommand)]
+        command: Engine,
+    },
     /// Manage the operator's own token of a running service
     OperatorToken {
         #[command(subcommand)]
@@ -64,6 +70,8 @@ enum Command {
     Chat(chat::Chat),
     /// Print an account's events as they happen: the payloads of its webhooks, without a public address
     Listen(listen::Listen),
+    /// Play a hostile service to a voice engine and print which rules of the engine interface it breaks
+    EngineCheck(engine_check::EngineCheck),
     /// Save a consistent snapshot of a running service
     Backup {
         /// File to write
@@ -224,6 +232,9 @@ enum EngineToken {
         /// Id of an account whose calls the engine may take; repeatable; without any, all accounts
         #[arg(long = "account", value_name = "ID")]
         accounts: Vec<u64>,
+        /// Give the engine the credentials of SIP trunks and of the carrier, so that it places calls itself
+        #[arg(long)]
+        telephony: bool,
         #[command(flatten)]
         at: At,
     },
@@ -236,6 +247,25 @@ enum EngineToken {
     Revoke {
         /// Id of the token
         id: u64,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+#[derive(Subcommand)]
+enum Engine {
+    /// List the engines that are attached, or were so lately
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Give an engine no more calls
+    Drain {
+        /// Id of the engine
+        id: u64,
+        /// Give it calls again
+        #[arg(long)]
+        end: bool,
         #[command(flatten)]
         at: At,
     },
@@ -297,9 +327,11 @@ pub fn main() -> ExitCode {
         Command::Account { command } => remote::account(command, json),
         Command::Key { command } => remote::key(command, json),
         Command::EngineToken { command } => remote::engine_token(command, json),
+        Command::Engine { command } => remote::engine(command, json),
         Command::OperatorToken { command } => remote::operator_token(command, json),
         Command::Jobs { command } => remote::jobs(command, json),
         Command::Chat(chat) => chat::chat(&chat, json),
+        Command::EngineCheck(check) => engine_check::engine_check(&check, json),
         Command::Listen(listen) => listen::listen(&listen, json),
         Command::Backup { file, force, at } => {
             remote::backup(&file, if force { Existing::Replace } else { Existing::Keep }, &at, json)

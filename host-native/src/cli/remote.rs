@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use switchboard::private::{Existing, PartialFile};
 use switchboard_core::account::token::TokenKind;
 
-use super::{Account, At, Base, EngineToken, Failed, Jobs, Key, OperatorToken, say};
+use super::{Account, At, Base, Engine, EngineToken, Failed, Jobs, Key, OperatorToken, say};
 
 /// Runs `account …`.
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
@@ -57,8 +57,8 @@ pub fn key(command: Key, json: bool) -> Result<(), Failed> {
 /// Runs `engine-token …`.
 pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
     match command {
-        EngineToken::Create { name, accounts, at } => {
-            let mut body = json!({ "name": name });
+        EngineToken::Create { name, accounts, telephony, at } => {
+            let mut body = json!({ "name": name, "telephony": telephony });
             if !accounts.is_empty() {
                 body["account_ids"] = accounts.into();
             }
@@ -77,6 +77,30 @@ pub fn engine_token(command: EngineToken, json: bool) -> Result<(), Failed> {
         }
         EngineToken::Revoke { id, at } => {
             show(&call(&at, "DELETE", &format!("/admin/engine-tokens/{id}"), None)?, json)
+        }
+    }
+}
+
+/// Runs `engine …`.
+pub fn engine(command: Engine, json: bool) -> Result<(), Failed> {
+    match command {
+        Engine::List { at } => {
+            let all = call(&at, "GET", "/admin/engines", None)?["data"].take();
+            if json {
+                return say(&all.to_string());
+            }
+            for row in all.as_array().map(Vec::as_slice).unwrap_or_default() {
+                let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+                let calls = format!("{}/{} calls", row["running"], row["capacity"]).replace("null", "?");
+                let state = if row["draining"] == true { "draining" } else { "" };
+                let (id, seen) = (row["id"].to_string(), text("seen_at"));
+                say(&format!("{id:>16}  {:<24} {:<20} {calls:<12} {seen} {state}", text("name"), text("host")))?;
+            }
+            Ok(())
+        }
+        Engine::Drain { id, end, at } => {
+            let body = json!({ "drain": !end });
+            show(&call(&at, "POST", &format!("/admin/engines/{id}/drain"), Some(&body))?, json)
         }
     }
 }
@@ -204,6 +228,7 @@ pub(super) fn fitting(flag: &str, token: &str, kinds: &[TokenKind]) -> Result<()
         TokenKind::Session => "the token of a session",
         TokenKind::Operator => "the operator's token",
         TokenKind::Engine => "the token of an engine",
+        TokenKind::Web => "the token of a web call",
     };
     let wanted = if kinds.contains(&TokenKind::Operator) { "the operator's token" } else { "an API key" };
     let prefix = kinds.first().map_or("", |kind| kind.prefix());

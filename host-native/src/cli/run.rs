@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgMatches;
+use rustix::fs::Mode;
+use rustix::process::umask;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, HostOptions};
@@ -14,6 +16,7 @@ use switchboard::seal::Seal;
 use switchboard::send::{self, Outside};
 use switchboard::settings::{LogFormat, ServeSettings, Yields};
 use switchboard::store::Store;
+use switchboard::vault::Vault;
 use switchboard::{clock, serve};
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::egress::Filter;
@@ -44,11 +47,14 @@ pub fn dev(settings: ServeSettings, given: &ArgMatches, json: bool) -> Result<()
 
 fn start(settings: &ServeSettings, json: bool) -> Result<(), Failed> {
     log(settings);
+    // Whatever is written here is for its owner alone, also where a library creates the file.
+    umask(Mode::from_raw_mode(0o077));
     let Configured { mut config, rate_limits, egress_allow } = settings.service()?;
     config.settings = settings.shown();
     let engine = settings.simulated_engine().map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
     let store = sealed(Store::open(&folder)?, settings)?.counted()?.reserving();
+    let vault = Vault::open(settings.recordings.as_deref(), &folder, store.is_sealed())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let means = HostOptions {
         config,
@@ -58,6 +64,7 @@ fn start(settings: &ServeSettings, json: bool) -> Result<(), Failed> {
         outside: Outside::World(Filter::new(egress_allow)),
         edge: settings.store_token.as_deref().map(EdgeToken::new).transpose()?,
         rooms: Rooms::with_connections(serve::room(settings.max_connections.map_or(serve::CONNECTIONS_MAX, u64::from))),
+        vault,
     };
     let (host, writer) = Host::start(means).map_err(|error| error as Failed)?;
     runtime.block_on(run(Arc::clone(&host), settings, &folder, engine, json))?;
@@ -152,6 +159,9 @@ async fn run(
     let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping.clone()));
     let locks = Arc::clone(&host);
     tokio::spawn(async move { locks.tell_of_locks().await });
+    if let Some(vault) = host.vault.clone() {
+        tokio::spawn(async move { vault.tell_of_trouble().await });
+    }
     let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping.clone()));
     let engine = token.map(|token| attach(settings, address, &token, stopping)).transpose()?;
     announce(settings, folder, address, secrets.as_ref(), json)?;

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use super::followed::{self, Followed};
 use super::incoming::{Coming, Intake};
 use super::place::Place;
-use super::response::ResponseBody;
-use super::{list, pages, stream};
+use super::response::{ResponseBody, response};
+use super::{list, object, pages, stream, upload};
 use crate::host::{Host, Verdict};
 use crate::limiter::RateDecisions;
 use crate::room::{Held, Holder, UsedUp};
@@ -43,6 +43,12 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
                 Followed::Reply(reply, held) => (reply, held),
             }
         }
+        Ok(seed) if host.service.stores_body(&request) && request.body == Body::Pending => {
+            match host.precheck(&request, &told, seed) {
+                Verdict::Store(account) => (upload::carry(host, request, body, seed, account).await, None),
+                _ => Box::pin(write(host, request, body, told, seed)).await,
+            }
+        }
         Ok(seed) if method.is_write() => Box::pin(write(host, request, body, told, seed)).await,
         Ok(seed) => {
             drop(body);
@@ -53,6 +59,20 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
                 Content::Piece(begin) => {
                     log(host, operation, method, &reply, began, place);
                     return list::response(host, reply, begin, request, told);
+                }
+                Content::Object(part) => {
+                    let holder = host.holder(&request, &told);
+                    return match object::open(host, part, holder).await {
+                        Ok(body) => {
+                            log(host, operation, method, &reply, began, place);
+                            response(reply, Some(("application/octet-stream", body)))
+                        }
+                        Err(refusal) => {
+                            let reply = host.service.dressed(&request, &seed, refusal.reply_to(&target));
+                            log(host, operation, method, &reply, began, place);
+                            response(reply, None)
+                        }
+                    };
                 }
                 content => counted(host, &target, Reply { content, ..reply }, || host.holder(&request, &told), false),
             }
@@ -107,7 +127,7 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
 pub async fn admitted(
     host: &Host,
     request: Request,
-    body: Coming,
+    mut body: Coming,
     told: &RateDecisions,
     seed: Seed,
 ) -> Result<(Request, Held, Holder), Reply> {
@@ -120,7 +140,8 @@ pub async fn admitted(
             return Err(reply);
         }
         Verdict::Read(max) if sent => max,
-        Verdict::Read(_) | Verdict::Write => 0,
+        // What stores its body goes another way; one for which that changed meanwhile is read as if it had none.
+        Verdict::Read(_) | Verdict::Write | Verdict::Store(_) => 0,
     };
     let holder = host.holder(&request, told);
     match intake(host, holder, &request, body, max).await {

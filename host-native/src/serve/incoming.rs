@@ -23,7 +23,7 @@ const LARGE_BYTES: usize = 1 << 20;
 /// How long an upload may send nothing while others wait for its place.
 const SILENCE: Duration = Duration::from_secs(3);
 /// How long an upload waits for a place.
-const TURN: Duration = Duration::from_secs(30);
+pub const TURN: Duration = Duration::from_secs(30);
 /// Most bytes of a refused body that are read, and for how long, so that its sender sees the answer.
 const DRAIN_BYTES: usize = 4 << 20;
 const DRAIN: Duration = Duration::from_secs(5);
@@ -58,8 +58,13 @@ impl Coming {
         Some(taken)
     }
 
+    /// Marks the request as one that waits for the service, not for its sender.
+    pub fn wait(&mut self) {
+        self.unfinished = None;
+    }
+
     /// Returns the next bytes; an error if the body breaks off.
-    async fn next(&mut self) -> Option<Result<Bytes, hyper::Error>> {
+    pub async fn next(&mut self) -> Option<Result<Bytes, hyper::Error>> {
         if !self.first.is_empty() {
             return Some(Ok(std::mem::take(&mut self.first)));
         }
@@ -76,12 +81,12 @@ impl Coming {
     }
 
     /// Returns the length of the rest as announced by the sender, 0 if unknown.
-    fn declared(&self) -> usize {
+    pub fn declared(&self) -> usize {
         usize::try_from(self.rest.size_hint().lower()).unwrap_or(usize::MAX)
     }
 
     /// Reads and drops the rest for a moment: closing a connection with unread bytes may discard the answer.
-    pub async fn drain(mut self) {
+    pub async fn drain(&mut self) {
         let reading = async {
             let mut left = DRAIN_BYTES;
             while let Some(Ok(data)) = self.next().await {
@@ -157,7 +162,7 @@ impl<'r> Intake<'r> {
             }
             if bytes.len() + data.len() > LARGE_BYTES {
                 // Waiting for a place is not the sender's fault: the connection no longer counts as idle.
-                body.unfinished = None;
+                body.wait();
             }
             if let Err(full) = self.admit(&mut bytes, &data, declared).await {
                 drop(bytes);

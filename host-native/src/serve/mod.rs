@@ -6,6 +6,7 @@ mod exchange;
 mod followed;
 mod incoming;
 mod list;
+mod object;
 mod owed;
 mod pages;
 mod parts;
@@ -15,6 +16,7 @@ mod response;
 mod seats;
 mod store;
 mod stream;
+mod upload;
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};

@@ -36,7 +36,9 @@ pub fn response(reply: Reply, body: Option<(&'static str, ResponseBody)>) -> Res
     let (media, body) = match (reply.content, body) {
         (_, Some((media, body))) => (Some(media), body),
         (Content::Json(bytes), None) => (Some("application/json"), full(bytes)),
-        (Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_), None) => (None, full(Vec::new())),
+        (Content::Empty | Content::Host(_) | Content::Stream(_) | Content::Piece(_) | Content::Object(_), None) => {
+            (None, full(Vec::new()))
+        }
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError};
 use switchboard_core::http::caller::Credential;
-use switchboard_core::key::Key;
+use switchboard_core::key::{self, Key};
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Order, RowVisitor, Scan, Stop, ValueVisitor, View, copies};
 
 use super::cache::{Copies, ROW_BYTES_MAX, ReadCache};
+use super::memory::MemoryRows;
 use super::{ROWS, StoreError, refused};
 use crate::large::LargeReads;
 use crate::limiter::{Limiter, RateDecisions};
@@ -19,11 +20,13 @@ use crate::seal::{Seal, sealed_with};
 type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
 type Stored<'t> = AccessGuard<'t, &'static [u8]>;
 
-/// A consistent snapshot of all rows, with a cache of what was read from it.
+/// A consistent snapshot of all rows in the file, with a cache of what was read from it; rows in memory are those of the
+/// moment, which only the writer changes.
 pub struct Snapshot {
     rows: Rows,
     cache: ReadCache<Scan>,
     seal: Arc<Seal>,
+    memory: Arc<MemoryRows>,
 }
 
 /// Iterates over the stored rows of a scan without copying them.
@@ -42,10 +45,10 @@ fn scan_of<'t>(
 
 impl Snapshot {
     /// Takes a snapshot of the last commit.
-    pub(super) fn of(database: &Database, seal: Arc<Seal>) -> Result<Self, StoreError> {
+    pub(super) fn of(database: &Database, seal: Arc<Seal>, memory: Arc<MemoryRows>) -> Result<Self, StoreError> {
         let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
         let rows = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-        Ok(Self { rows, cache: ReadCache::new(), seal })
+        Ok(Self { rows, cache: ReadCache::new(), seal, memory })
     }
 
     /// Returns at most `limit` rows as stored, sealed ones still sealed: for backups.
@@ -58,7 +61,7 @@ impl Snapshot {
 
     /// Returns the view for one exchange; without `limits` nobody is rate-limited.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
-        RowsView { rows: &self.rows, cache: Some(&self.cache), seal: &self.seal, limits }
+        RowsView { rows: &self.rows, cache: Some(&self.cache), seal: &self.seal, memory: &self.memory, limits }
     }
 
     /// Returns a view without rate limits or cache, which reads every row from the file: for verification.
@@ -87,6 +90,7 @@ pub struct RowsView<'v> {
     rows: &'v Rows,
     cache: Option<&'v ReadCache<Scan>>,
     seal: &'v Seal,
+    memory: &'v MemoryRows,
     limits: Option<&'v Admission<'v>>,
 }
 
@@ -102,6 +106,10 @@ impl View for RowsView<'_> {
 
     fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
         for (at, key) in keys.iter().enumerate() {
+            if key::is_memory(key) {
+                self.memory.get(key)?.map_or(Ok(()), |value| look(at, &value))?;
+                continue;
+            }
             let mut shown = |stored: &[u8]| opened(self.seal, key, stored, &mut |value| look(at, value));
             if let Some(stored) = self.cache.and_then(|cache| cache.rows.get(key.as_slice())) {
                 shown(&stored)?;
@@ -122,6 +130,10 @@ impl View for RowsView<'_> {
     }
 
     fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
+        if key::is_memory(&range.start) {
+            let rows = self.memory.scan(range, order, limit)?;
+            return rows.iter().try_for_each(|(key, value)| visit(key, value));
+        }
         let scan = Scan { from: range.start, to: range.end, order, limit };
         let mut shown = |key: &[u8], stored: &[u8]| opened(self.seal, key, stored, &mut |value| visit(key, value));
         if let Some(rows) = self.cache.and_then(|cache| cache.scans.get(&scan)) {

@@ -20,6 +20,11 @@ const SEALS: TableDefinition<KeyId, bool> = TableDefinition::new("seals");
 const RESEALED: usize = 256;
 
 impl Store {
+    /// Returns whether secrets are sealed, and so whatever else is stored beside them.
+    pub fn is_sealed(&self) -> bool {
+        self.seal.current().is_some()
+    }
+
     /// Gives the store its keys and, before it returns, seals every value anew that is in clear or sealed with an
     /// earlier key; returns how many those were. A store does not open without the keys it was sealed with.
     pub fn sealed(self, seal: Seal) -> Result<(Self, u64), StoreError> {

@@ -12,9 +12,12 @@ use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
 use switchboard_core::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View};
 
+use super::memory::{MemoryRows, parted};
 use super::rows::{Admission, RowsView, Snapshot};
 use super::{Latest, ROWS, Store, StoreError, failed, refused};
 use crate::seal::Seal;
+
+const UNDROPPED: &str = "a write could not be dropped";
 
 /// An open write: its changes become visible to new snapshots at the commit, all at once.
 pub struct Write {
@@ -23,6 +26,7 @@ pub struct Write {
     changed: Layer,
     latest: Arc<Latest>,
     seal: Arc<Seal>,
+    memory: Arc<MemoryRows>,
 }
 
 impl Store {
@@ -33,10 +37,11 @@ impl Store {
             Ok(Write {
                 transaction,
                 // Nobody commits while this write is open, so the snapshot is exactly its base.
-                before: Snapshot::of(database, Arc::clone(&self.seal))?,
+                before: self.snapshot_of(database)?,
                 changed: Layer::default(),
                 latest: Arc::clone(&self.latest),
                 seal: Arc::clone(&self.seal),
+                memory: Arc::clone(&self.memory),
             })
         })
     }
@@ -58,18 +63,25 @@ impl Write {
         !self.changed.is_empty()
     }
 
-    /// Commits the changes durably.
+    /// Commits the changes durably, but for those of rows in memory: if there are no others, the disk is left alone.
     pub fn commit(self) -> Result<(), StoreError> {
-        let Self { transaction, before, changed, latest, seal } = self;
+        let Self { transaction, before, changed, latest, seal, memory } = self;
         // Drop the snapshot first: a commit frees no page that a reader may still use.
         drop(before);
-        put(&transaction, changed, &seal)?;
-        committed(transaction, &latest)
+        let (durable, volatile) = parted(changed.into_changes());
+        if durable.is_empty() {
+            transaction.abort().map_err(refused(UNDROPPED))?;
+        } else {
+            put(&transaction, durable, &seal)?;
+            committed(transaction, &latest)?;
+        }
+        memory.apply(&volatile);
+        Ok(())
     }
 
     /// Drops the changes.
     pub fn abort(self) -> Result<(), StoreError> {
-        self.transaction.abort().map_err(refused("a write could not be dropped"))
+        self.transaction.abort().map_err(refused(UNDROPPED))
     }
 }
 
@@ -82,12 +94,9 @@ pub(super) fn committed(transaction: WriteTransaction, latest: &Latest) -> Resul
 }
 
 /// Writes changes to the table, sealing those that hold secrets.
-fn put(transaction: &WriteTransaction, changed: Layer, seal: &Seal) -> Result<(), StoreError> {
-    if changed.is_empty() {
-        return Ok(());
-    }
+fn put(transaction: &WriteTransaction, changes: Vec<Change>, seal: &Seal) -> Result<(), StoreError> {
     let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-    for change in changed.into_changes() {
+    for change in changes {
         match change {
             Change::Put(at, value) => {
                 let sealed = seal.seal(&at, &value).map_err(failed("a value cannot be sealed"))?;

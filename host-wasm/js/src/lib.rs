@@ -157,8 +157,8 @@ impl Course {
         self.core.failed(Some(&Fault::Misread("the step panicked"))).map(outgoing::reply)
     }
 
-    /// Creates a course that repeats the request for the part of its stream after event `last`.
-    pub fn follow(&self, last: u32, now: f64, seed: &[u8]) -> Option<Course> {
+    /// Creates a course that repeats the request for the part of its stream after the place `last`.
+    pub fn follow(&self, last: f64, now: f64, seed: &[u8]) -> Option<Course> {
         let mut request: Request = self.core.request()?.clone();
         request.headers.retain(|(name, _)| *name != "last-event-id");
         request.headers.push(("last-event-id", last.to_string().into_bytes()));

@@ -81,7 +81,7 @@ extern "C" {
     #[wasm_bindgen(method, setter)]
     fn set_stream(this: &JsObject, topic: &str);
     #[wasm_bindgen(method, setter)]
-    fn set_last(this: &JsObject, event: u32);
+    fn set_last(this: &JsObject, place: f64);
 
     // Outputs, credentials and tickets.
     #[wasm_bindgen(method, setter)]
@@ -144,6 +144,11 @@ extern "C" {
 #[expect(clippy::cast_precision_loss, reason = "the year 9999 has no more than 2^58 of them; until 2255 it is exact")]
 pub fn micros(time: Timestamp) -> f64 {
     time.micros() as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+fn place(last: u64) -> f64 {
+    last as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size that memory holds")]
@@ -242,6 +247,7 @@ fn change(change: Change) -> JsObject {
 pub fn topic(topic: Topic) -> String {
     match topic {
         Topic::Waiting => "waiting".into(),
+        Topic::Trunks => "trunks".into(),
         Topic::Feed(account) => format!("feed {account}"),
         Topic::Call(account, call) => format!("call {account} {call}"),
     }
@@ -251,7 +257,12 @@ fn output(output: Output) -> JsObject {
     let out = JsObject::new();
     out.set_reply(match output.outcome {
         Outcome::Reply(answer) => Some(reply(answer)),
-        Outcome::Nothing | Outcome::ReadBody(_) | Outcome::Wait | Outcome::Park(..) | Outcome::Yield => None,
+        Outcome::Nothing
+        | Outcome::ReadBody(_)
+        | Outcome::StoreBody(_)
+        | Outcome::Wait
+        | Outcome::Park(..)
+        | Outcome::Yield => None,
     });
     out.set_sends(&list(output.sends.into_iter().map(send)));
     out.set_wake(output.wake.map(micros));
@@ -278,7 +289,9 @@ pub fn reply(reply: Reply) -> JsObject {
             out.set_media("application/json");
             out.set_body(bytes);
         }
-        Content::Empty => {}
+        // No setting of this host names a place for recordings: it is asked neither to read an object, nor to store or
+        // delete one.
+        Content::Empty | Content::Object(_) => {}
         Content::Host(page) => out.set_page(match page {
             HostPage::Ready => "ready",
             HostPage::Metrics => "metrics",
@@ -289,7 +302,7 @@ pub fn reply(reply: Reply) -> JsObject {
         }),
         Content::Stream(stream) => {
             out.set_stream(&topic(stream.topic));
-            out.set_last(stream.last);
+            out.set_last(place(stream.last));
             out.set_body(stream.bytes);
         }
     }
@@ -338,7 +351,7 @@ fn work(work: Work) -> JsObject {
             out.set_password(&password.0);
             out.set_stored(stored);
         }
-        Work::Yield => out.set_kind("yield"),
+        Work::Yield | Work::DeleteObject(_) => out.set_kind("yield"),
         Work::Extract { form, bytes } => {
             out.set_kind("extract");
             out.set_form(match form {

@@ -215,7 +215,7 @@ function extract(form) {
 export async function dump(storage) {
   /** @type {[string, string][]} */
   const all = [];
-  const to = new Uint8Array([2, 0, 0, 0, 0]);
+  const to = new Uint8Array([3, 0, 0, 0, 0]);
   for (let from = new Uint8Array(5);;) {
     const reading = await storage.read([{ from, to, descending: false, limit: DUMP_ROWS }]);
     const rows = /** @type {[Bytes, Bytes][]} */ (reading?.found[0]);

@@ -34,7 +34,8 @@ pub fn read(read: Read) -> wit::Read {
 pub fn output(output: Output) -> wit::Output {
     wit::Output {
         outcome: match output.outcome {
-            Outcome::Nothing => wit::Outcome::Nothing,
+            // Settings of an embedder name no place for recordings, so it is never asked to store a body.
+            Outcome::Nothing | Outcome::StoreBody(_) => wit::Outcome::Nothing,
             Outcome::Reply(sent) => wit::Outcome::Reply(reply(sent)),
             Outcome::ReadBody(max) => wit::Outcome::ReadBody(max as u64),
             Outcome::Wait => wit::Outcome::Wait,
@@ -72,7 +73,8 @@ fn reply(reply: Reply) -> wit::Reply {
             .collect(),
         content: match reply.content {
             Content::Json(bytes) => wit::Content::Json(bytes),
-            Content::Empty => wit::Content::Empty,
+            // Nor to read an object.
+            Content::Empty | Content::Object(_) => wit::Content::Empty,
             Content::Host(page) => wit::Content::Host(match page {
                 HostPage::Ready => wit::HostPage::Ready,
                 HostPage::Metrics => wit::HostPage::Metrics,
@@ -93,6 +95,7 @@ fn reply(reply: Reply) -> wit::Reply {
 fn topic(topic: Topic) -> wit::Topic {
     match topic {
         Topic::Waiting => wit::Topic::Waiting,
+        Topic::Trunks => wit::Topic::Trunks,
         Topic::Feed(account) => wit::Topic::Feed(account),
         Topic::Call(account, call) => wit::Topic::Call(wit::CallTopic { account, call }),
     }
@@ -114,7 +117,8 @@ fn send(send: Send) -> wit::Send {
             Work::VerifyPassword { password, stored } => {
                 wit::Work::VerifyPassword(wit::PasswordCheck { password: password.0, stored })
             }
-            Work::Yield => wit::Work::Yield,
+            // Nor to delete one: it would yield, which is no answer to that.
+            Work::Yield | Work::DeleteObject(_) => wit::Work::Yield,
             Work::Extract { form, bytes } => wit::Work::Extract(wit::File {
                 form: match form {
                     TextForm::Pdf => wit::TextForm::Pdf,
@@ -166,6 +170,7 @@ pub fn answer(answer: Answer) -> wit::Answer {
         Answer::Yielded => wit::Answer::Yielded,
         Answer::Extracted(read) => wit::Answer::Extracted(read.map(extracted)),
         Answer::Rest(_) => unreachable!("the core never answers itself for the rest of a list"),
+        Answer::Stored(_) | Answer::ObjectDeleted(_) => unreachable!("the core keeps no objects itself"),
     }
 }
 

@@ -65,6 +65,7 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "createTrunk" => trunk("+40700000073"),
         "createDocument" => json!({ "name": "Site", "type": "website", "url": "https://a.example" }),
         "makeCall" => json!({ "phone_number": "+40700000074", "assistant_id": own("/user/assistant") }),
+        "makeWebCall" => json!({ "assistant_id": own("/user/assistant") }),
         "createCampaign" => campaign(own("/user/assistant")),
         "switchCampaign" => json!({ "campaign_id": own("/user/campaign"), "action": "start" }),
         "switchCampaignOf" => json!({ "status": "active" }),
@@ -77,7 +78,8 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
             json!({ "assistant_id": own("/user/assistant"), "customer_identifier": "c", "message": "Hello" })
         }
         "commandCall" => json!({ "type": "say", "text": "One moment" }),
-        "claimCalls" => json!({ "engine": "E" }),
+        "claimCalls" | "renewLeases" => json!({ "engine": "E" }),
+        "drainEngine" => json!({ "drain": true }),
         "bringCall" => json!({ "type": "web", "assistant_id": own("/user/assistant") }),
         "resendDelivery" | "rotateWebhookSecret" | "testTool" | "runTool" | "previewAssistant" => json!({}),
         "importLeads" => return Some(Sent::csv(format!("?campaign_id={}", own("/user/campaign")), FILE.into())),

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use switchboard_core::http::cause::Cause;
 use switchboard_core::http::request::Method;
 use switchboard_core::limits::IMPORTS_MAX;
+use switchboard_core::object::UploadError;
 use switchboard_core::outside::{HttpIn, SendError};
+use switchboard_core::service::Service;
 use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, campaign, tool, trunk, with};
@@ -85,7 +87,28 @@ pub const CASES: &[Case] = &[
     ("bringCall", Cause::Unprocessable, "larger than 1 MiB", large),
     ("bringCall", Cause::TooMany, "at once", announced),
     ("reportEvents", Cause::OutOfOrder, "missing", || engine("events", &json!({ "events": [{ "seq": 5, "type": "ringing" }] }), false, None)),
+    ("deleteRecording", Cause::Conflict, "still running", || calls(|house, _, target| house.delete(&format!("{target}/recording")))),
+    ("getRecording", Cause::Link, "not valid", || played("bytes=0-", |house| house.now = house.now.plus_seconds(200_000))),
+    ("getRecording", Cause::NotFound, "Recording not found", || played("bytes=0-", suspend)),
+    ("getRecording", Cause::Range, "not within", || played("bytes=9-", |_| ())),
+    ("getRecording", Cause::NotKept, "keeps no recordings", || played("bytes=0-", without_recordings)),
+    ("uploadRecording", Cause::NotRecorded, "does not record", || recorded(&mut House::default(), false, |_, _| ())),
+    ("uploadRecording", Cause::Conflict, "more than a day ago", || recorded(&mut House::default(), true, |house, places| { end(house, places, &format!("/user/calls/{}", places.id("/user/calls"))); house.now = house.now.plus_seconds(86_400); })),
+    ("uploadRecording", Cause::Storage, "plan limit of stored data", || recorded(&mut House::default(), true, |house, _| operate(house, "/admin/plans/standard", &json!({ "storage_bytes": 1_048_576 })))),
+    ("uploadRecording", Cause::Outside, "did not answer", || recorded(&mut House::default(), true, |house, _| house.broken = Some(UploadError::Unreachable))),
+    ("uploadRecording", Cause::DiskFull, "disk", || recorded(&mut House::default(), true, |house, _| house.broken = Some(UploadError::DiskFull))),
+    ("uploadRecording", Cause::NotKept, "keeps no recordings", || recorded(&mut House::default(), true, |house, _| without_recordings(house))),
     ("runTool", Cause::OutOfOrder, "missing", || engine("tools/look", &json!({ "events": [{ "seq": 5, "type": "answered" }] }), false, None)),
+    ("runTool", Cause::Unprocessable, "must be an object", || engine("tools/look", &json!({ "arguments": [1] }), false, None)),
+    ("listEngineTrunks", Cause::Exposed, "https", || exposed(Method::Get, "/engine/trunks", &Value::Null)),
+    ("claimCalls", Cause::Exposed, "https", || exposed(Method::Post, "/engine/claim", &json!({ "engine": "E" }))),
+    ("bringCall", Cause::Exposed, "https", || exposed(Method::Post, "/engine/calls", &json!({ "type": "inbound", "to": "+40215550100" }))),
+    ("bringCall", Cause::Elsewhere, "another origin", elsewhere),
+    ("makeWebCall", Cause::NoEngine, "No voice engine", || web_call(House::default(), &json!(null))),
+    ("makeWebCall", Cause::NotFound, NOT_THERE, || web_call(House::default(), &json!(NOWHERE))),
+    ("makeWebCall", Cause::Payment, "Insufficient", || web_call(poor(), &json!(null))),
+    ("bringCall", Cause::OffTrunk, "not on this trunk", || bring(House::default(), &json!({ "type": "inbound", "to": "101", "trunk_id": 1 }))),
+    ("bringCall", Cause::Conflict, "external_id", brought_again),
     ("runTool", Cause::Conflict, "over", || engine("tools/look", &json!({}), true, None)),
     ("runTool", Cause::TooMany, "at once", || engine("tools/look", &json!({}), false, Some(SendError::ShareUsed))),
     ("runTool", Cause::Outside, "", || engine("tools/look", &json!({}), false, Some(SendError::Unreachable))),
@@ -318,6 +341,41 @@ fn announced() -> Got {
     bring(house, &json!({ "type": "inbound", "to": to }))
 }
 
+/// Has an engine that gets credentials ask for trunks over a connection that others can read.
+fn exposed(method: Method, path: &str, body: &Value) -> Got {
+    let mut house = House::default();
+    let operator = house.operator.clone();
+    let new = json!({ "name": "T", "telephony": true });
+    let made = house.post("/admin/engine-tokens", &new).token(&operator).send().expect(201);
+    let token = made.json["token"].as_str().expect("a token");
+    let call = house.call(method, path).token(token).from("203.0.113.9");
+    if body.is_null() { call.send() } else { call.json(body).send() }
+}
+
+/// Brings a call twice by the same id, with other numbers.
+fn brought_again() -> Got {
+    let (mut house, places) = filled(House::default());
+    let assistant = places.id("/user/assistant");
+    let body = |from: &str| json!({ "type": "web", "assistant_id": assistant, "external_id": "a", "from": from });
+    house.post("/engine/calls", &body("1")).token(&places.engine).send().expect(201);
+    house.post("/engine/calls", &body("2")).token(&places.engine).send()
+}
+
+/// Makes a web call with the house's first assistant, or with the one of this id.
+fn web_call(mut house: House, id: &Value) -> Got {
+    let id = if id.is_null() { json!(house.make("/user/assistant", &assistant())) } else { id.clone() };
+    house.post("/user/web_calls", &json!({ "assistant_id": id })).send()
+}
+
+/// Shows the token of a web call from a page of another origin.
+fn elsewhere() -> Got {
+    let (mut house, places) = filled(House::default());
+    let new = json!({ "assistant_id": places.id("/user/assistant") });
+    let made = house.post("/user/web_calls", &new).header("origin", "https://a.example").send().expect(201).json;
+    let shown = json!({ "type": "web", "token": made["token"], "origin": "https://b.example" });
+    house.post("/engine/calls", &shown).token(&places.engine).send()
+}
+
 /// Sends an engine's request in a call; `is_over` ends the call first, `error` fails what is asked outside.
 fn engine(what: &str, body: &Value, is_over: bool, error: Option<SendError>) -> Got {
     let (mut house, places) = filled(House::default());
@@ -329,6 +387,31 @@ fn engine(what: &str, body: &Value, is_over: bool, error: Option<SendError>) -> 
         house.outside(move |_| Err(error));
     }
     house.post(&format!("/engine/calls/{call}/{what}"), body).token(&places.engine).send()
+}
+
+/// Uploads a recording of nine bytes, which says that it is larger than the smallest plan allows.
+fn recorded(house: &mut House, records: bool, prepare: fn(&mut House, &Places)) -> Got {
+    let key = house.key.clone();
+    let places = Places::of(house, &key);
+    let assistant = format!("/user/assistant/{}", places.id("/user/assistant"));
+    house.put(&assistant, &json!({ "record": records })).send().expect(200);
+    prepare(house, &places);
+    let target = format!("/engine/calls/{}/recording", places.id("/engine/calls"));
+    let call = house.call(Method::Put, &target).token(&places.engine).header("content-type", "audio/wav");
+    call.header("content-length", "1048577").body(vec![1; 9]).send()
+}
+
+/// Plays a part of such a recording, once the house was changed.
+fn played(range: &str, change: fn(&mut House)) -> Got {
+    let mut house = House::default();
+    let uploaded = recorded(&mut house, true, |_, _| ()).expect(201);
+    let url = uploaded.json["url"].as_str().expect("a URL").replace("http://test", "");
+    change(&mut house);
+    house.call(Method::Get, &url).without("authorization").header("range", range).send()
+}
+
+fn without_recordings(house: &mut House) {
+    house.service = Service::new(Config::default());
 }
 
 /// Begins a conversation with a new assistant, twice.

@@ -50,7 +50,7 @@ pub fn of_answer(operation: &str) -> Result<String, String> {
 pub fn body(route: &Route) -> Option<&'static Table> {
     match route.body {
         BodyKind::Json(table, _) | BodyKind::Document(table) => Some(table),
-        BodyKind::None | BodyKind::File(..) => None,
+        BodyKind::None | BodyKind::File(..) | BodyKind::Object(..) => None,
     }
 }
 
@@ -108,7 +108,10 @@ fn answered(column: &Column, prefix: &str, tag: &str) -> Vec<String> {
 /// Lists and variables are empty instead of null, and "any JSON" includes null already.
 fn may_be_null(column: &Column) -> bool {
     matches!(column.spec.need, Need::Optional)
-        && !matches!(column.spec.kind, ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any)
+        && !matches!(
+            column.spec.kind,
+            ColumnType::List { .. } | ColumnType::Variables | ColumnType::Any | ColumnType::Json { .. }
+        )
 }
 
 /// Returns the values of `type` that distinguish the entries of a tagged list.
@@ -175,7 +178,7 @@ fn type_of(kind: &ColumnType) -> &'static str {
         ColumnType::Sql => "time (SQL)",
         ColumnType::Decimal => "decimal text",
         ColumnType::Flag => "1 or 0",
-        ColumnType::Any | ColumnType::Whole { .. } => "any JSON",
+        ColumnType::Any | ColumnType::Json { .. } | ColumnType::Whole { .. } => "any JSON",
     }
 }
 

@@ -114,5 +114,6 @@ fn success(route: &Route) -> String {
         ReplyForm::Feed(_) => "`{data: […], last_seq}`".into(),
         ReplyForm::Status => "`{status}`".into(),
         ReplyForm::Media(media) => format!("`{media}`"),
+        ReplyForm::Object(media) => format!("`{media}`; 206 a part of it"),
     }
 }

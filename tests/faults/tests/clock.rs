@@ -66,6 +66,7 @@ impl Town {
         };
         let source = Jumping { began: Instant::now(), forward_ms: Arc::clone(&forward_ms) };
         let means = HostOptions {
+            vault: None,
             config: Config::default(),
             store: Store::open(&folder.path("data")).expect("a store"),
             rate_limits: RateLimits { per_minute: 0, replies: 0 },

@@ -197,6 +197,7 @@ pub fn plain(work: &Work, odd: bool) -> Answer {
         Work::Http(_) => Answer::Failed(SendError::Unreachable),
         Work::HashPassword { .. } => Answer::Hashed(vec![7; HASHED_BYTES]),
         Work::Yield => Answer::Yielded,
+        Work::DeleteObject(name) => Answer::ObjectDeleted(name.clone()),
         Work::VerifyPassword { .. } => Answer::Verified(!odd),
         Work::Extract { .. } => Answer::Extracted(Ok(Extracted {
             text: "We open at nine.\n\nWe close at five.".into(),
@@ -258,6 +259,7 @@ pub fn parse(text: &[u8], work: &Work) -> Answer {
         ("refused", _) => Answer::Failed(SendError::Refused),
         ("unreachable", _) => Answer::Failed(SendError::Unreachable),
         ("late", _) => Answer::Failed(SendError::TimedOut),
+        (_, Work::DeleteObject(_)) => plain(work, false),
         ("unread", Work::Extract { .. }) => Answer::Extracted(Err(lossy())),
         (_, Work::Extract { .. }) => Answer::Extracted(Ok(Extracted {
             title: lines.next().map(ToOwned::to_owned),

@@ -84,7 +84,7 @@ impl Bodies {
 fn tables() -> Vec<&'static Table> {
     let table = |body: &BodyKind| match body {
         BodyKind::Json(table, _) | BodyKind::Document(table) => Some(*table),
-        BodyKind::None | BodyKind::File(..) => None,
+        BodyKind::None | BodyKind::File(..) | BodyKind::Object(..) => None,
     };
     let by_name: BTreeMap<_, _> =
         ROUTES.iter().filter_map(|route| table(&route.body)).map(|table| (table.name, table)).collect();

@@ -202,6 +202,7 @@ fn usual(random: &mut Random, name: &str) -> String {
         "idempotency-key" => &["k", "another key", ""],
         "if-match" | "if-none-match" => &["*", "\"x\"", "W/\"x\"", "\"a\", \"b\"", ","],
         "last-event-id" => &["0", "1", "4294967295", "4294967296", "x"],
+        "range" => &["bytes=0-", "bytes=1-2", "bytes=-1", "bytes=99999999999999999999-", "bytes=0-1,2-3", "x=0-1"],
         "x-request-id" => &["abc", "a b", ""],
         "origin" => &["https://app.example", "https://other.example", "null"],
         "access-control-request-method" => &["POST", "x"],
@@ -234,7 +235,7 @@ fn body(random: &mut Random, town: &Town, route: &Route, mut text: Text) -> Text
     }
     match route.body {
         BodyKind::Json(table, _) | BodyKind::Document(table) => text.json(town.bodies.draw(random, table)),
-        BodyKind::File(media, _) => {
+        BodyKind::File(media, _) | BodyKind::Object(media, _) => {
             let mut text = text.header("content-type", random.one(media).as_bytes());
             text.body = Some(file(random));
             text

@@ -2,6 +2,7 @@
 
 use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
+use switchboard_core::object::UploadError;
 use switchboard_core::outside::{Answer, Work};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
@@ -72,6 +73,7 @@ impl Place<'_, '_> {
                 }
                 Outcome::Park(..) => answers.push(Answer::Elapsed),
                 Outcome::Yield => answers.push(Answer::Yielded),
+                Outcome::StoreBody(_) => answers.push(Answer::Stored(Err(UploadError::Cut))),
                 other => return Err(format!("the step ends with {other:?}")),
             }
         }

@@ -90,10 +90,11 @@ fn ask(draw: &mut Draw, recorder: &mut Recorder) {
             }
             Some(body.to_string().into_bytes())
         }
-        BodyKind::File(..) => Some(b"phone_number\n+40700000001\n".to_vec()),
+        BodyKind::File(..) | BodyKind::Object(..) => Some(b"phone_number\n+40700000001\n".to_vec()),
         BodyKind::None => None,
     };
-    let media = if matches!(route.body, BodyKind::File(..)) { "text/csv" } else { "application/json" };
+    let media =
+        if matches!(route.body, BodyKind::File(..) | BodyKind::Object(..)) { "text/csv" } else { "application/json" };
     let headers: &[_] = if body.is_some() { &[("content-type", media)] } else { &[] };
     let method = if route.method == Method::Get && draw.below(8) == 0 { Method::Head } else { route.method };
     recorder.send(method, &target, &token, headers, body.as_deref());

@@ -95,6 +95,7 @@ fn send(send: &Send) -> Value {
     let mut said = match &send.work {
         Work::HashPassword { .. } => json!({ "kind": "hash" }),
         Work::Yield => json!({ "kind": "yield" }),
+        Work::DeleteObject(name) => json!({ "kind": "delete", "name": name }),
         Work::VerifyPassword { .. } => json!({ "kind": "verify" }),
         Work::Extract { .. } => json!({ "kind": "extract" }),
         Work::Http(out) => {

@@ -173,6 +173,7 @@ impl<S: Steps> Stage<S> {
                 }
                 Outcome::Park(..) => input.answer(Answer::Elapsed),
                 Outcome::Yield => input.answer(Answer::Yielded),
+                Outcome::StoreBody(_) => unreachable!("no host of the proof keeps recordings"),
                 Outcome::Wait | Outcome::Nothing => {
                     output.sends.iter().for_each(|send| input.answer(outside::answer(&send.work)));
                 }

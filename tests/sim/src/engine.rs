@@ -2,7 +2,7 @@
 //! well or badly: they repeat reports, send them out of order, name calls of others, fall silent, go away. Every answer
 //! is checked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use switchboard_core::id;
@@ -40,6 +40,10 @@ pub struct Manners {
     pub disobeys: u64,
     /// Claims no calls for a while.
     pub leaves: u64,
+    /// Gives a call back before it dials.
+    pub releases: u64,
+    /// Drains: claims no calls, and carries those that it has.
+    pub drains: u64,
 }
 
 /// A simulated engine with the calls it holds.
@@ -47,6 +51,8 @@ pub struct Manners {
 pub struct Engine {
     /// Engine token with which it claims and reports.
     pub token: String,
+    /// Edition of the interface that it speaks.
+    pub protocol: u64,
     modes: Vec<&'static str>,
     /// Most calls that it carries at once.
     pub capacity: u64,
@@ -58,7 +64,6 @@ pub struct Engine {
     pub held: BTreeMap<u64, Session>,
     /// The one account that it serves; `None` for all.
     serves: Option<u32>,
-    dialed: BTreeSet<u64>,
 }
 
 impl Engine {
@@ -70,9 +75,17 @@ impl Engine {
         let most = random.weighed(&[(2, 0), (2, 30), (1, 150)]);
         Self {
             token: token.to_owned(),
+            protocol: random.weighed(&[(1, 1), (3, 2)]),
             modes,
             capacity: if first { random.within(4..=12) } else { random.within(1..=4) },
-            manners: Manners { lies: most, forgets: most / 4, disobeys: most, leaves: random.one(&[0, 60]) },
+            manners: Manners {
+                lies: most,
+                forgets: most / 4,
+                disobeys: most,
+                leaves: random.one(&[0, 60]),
+                releases: random.one(&[0, 0, 150, 900]),
+                drains: random.one(&[0, 80]),
+            },
             asking: false,
             called: false,
             held: BTreeMap::new(),
@@ -81,7 +94,6 @@ impl Engine {
                 2 => Some(1),
                 _ => None,
             },
-            dialed: BTreeSet::new(),
         }
     }
 
@@ -122,8 +134,9 @@ impl World {
             let minutes = self.random.within(2..=40);
             return self.later(minutes * 60 * SECOND, Event::Engine(at, Errand::Return));
         }
-        let capacity = engine.room();
-        let mut body = json!({ "engine": format!("engine {at}"), "capacity": capacity });
+        // An engine that drains waits for commands alone.
+        let capacity = if self.random.chance(engine.manners.drains) { 0 } else { engine.room() };
+        let mut body = json!({ "engine": format!("engine {at}"), "capacity": capacity, "protocol": engine.protocol });
         if !engine.modes.is_empty() {
             body["modes"] = json!(engine.modes);
         }
@@ -171,13 +184,16 @@ impl World {
     /// Takes over a claimed call: the moment at which a person is really called.
     fn hold(&mut self, at: usize, entry: &Value) -> Held {
         let call = entry["call"]["id"].as_u64().ok_or("a claimed call has an id")?;
-        let again = self.engines.iter().any(|engine| engine.dialed.contains(&call));
-        holds!(!again, "no call is given to engines twice: {call}");
+        let engine = &self.engines[at];
+        let (protocol, releases) = (engine.protocol, engine.manners.releases);
+        // One that came in is answered, not dialed.
+        let is_outbound = entry["call"]["type"] == "outbound";
+        self.handing.give(call, at, if is_outbound { protocol } else { 1 })?;
+        holds!(entry["next_seq"] == 1, "a call that is handed out is numbered from 1: {entry}");
         holds!(
             entry["assistant"]["prompt"].is_string() && entry["lease"].is_string(),
             "a claimed call comes with its assistant and a lease: {entry}"
         );
-        let engine = &self.engines[at];
         let mode = entry["assistant"]["mode"].as_str().unwrap_or_default();
         holds!(
             engine.serves.is_none_or(|account| account == id::split(call).0),
@@ -187,11 +203,16 @@ impl World {
         let carries = engine.modes.is_empty() || engine.modes.contains(&mode) || entry["call"]["type"] != "outbound";
         holds!(carries, "an engine gets calls of the modes it named: {call} is {mode}");
         let timing = |name: &str| entry["assistant"]["timings"][name].as_u64().ok_or("an assistant has timings");
-        let script = script::draw(&mut self.random, timing("ringing_time")?, timing("max_duration")?);
+        let (ringing_time, max_duration) = (timing("ringing_time")?, timing("max_duration")?);
+        let is_released = is_outbound && protocol == 2 && self.random.chance(releases);
+        let script = if is_released {
+            script::release(&mut self.random)
+        } else {
+            script::draw(&mut self.random, ringing_time, max_duration, if is_outbound { protocol } else { 1 })
+        };
         self.tally.dialed += 1;
-        let session = Session::new(script, self.now);
+        let session = Session::new(script, self.now, protocol);
         let engine = &mut self.engines[at];
-        engine.dialed.insert(call);
         engine.held.insert(call, session);
         self.plan_beat(at, call);
         Ok(())
@@ -200,11 +221,12 @@ impl World {
     fn bring(&mut self, at: usize) {
         let numbers: Vec<(u64, String)> = self.people.iter().flat_map(|person| person.inbound.clone()).collect();
         let Some((assistant, number)) = self.random.pick(&numbers).cloned() else { return };
-        let body = if self.random.chance(700) {
+        let mut body = if self.random.chance(700) {
             json!({ "type": "inbound", "from": format!("+4071{:07}", self.random.below(1_000)), "to": number })
         } else {
             json!({ "type": "web", "assistant_id": assistant })
         };
+        (body["engine"], body["protocol"]) = (json!(format!("engine {at}")), json!(self.engines[at].protocol));
         let request = Ask::post("/engine/calls", body).by(&self.engines[at].token);
         self.ask(Client::Bring { engine: at }, request, Cause::default());
     }

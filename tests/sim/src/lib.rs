@@ -17,6 +17,7 @@ pub mod exchange;
 pub mod facts;
 pub mod faults;
 pub mod flaw;
+pub mod handing;
 pub mod mirror;
 pub mod model;
 pub mod node;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use switchboard_core::call::lease::Lease;
 use switchboard_core::key::{self, Key, Kind, Space, Topic};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
@@ -40,6 +41,8 @@ pub struct Diff {
     pub conversations: Vec<Turned<Conversation>>,
     /// New messages, each with its conversation and its place there, from 1.
     pub messages: Vec<(At, usize, Message)>,
+    /// New events of calls, each with its call and its place there, from 1.
+    pub call_events: Vec<(At, u32, serde_json::Value)>,
     /// New events, each with its account.
     pub events: Vec<(u32, Event)>,
     /// Events removed from the feed.
@@ -64,6 +67,8 @@ impl Diff {
 pub struct Mirror {
     /// Calls, without deleted ones.
     pub calls: BTreeMap<At, Call>,
+    /// End of the last lease of each call, whether it has run out or not.
+    pub leases: BTreeMap<At, Timestamp>,
     /// Leads and secondary contacts.
     pub leads: BTreeMap<At, Lead>,
     /// Campaigns, without deleted ones.
@@ -106,6 +111,14 @@ fn turn<F: Fact>(rows: &mut BTreeMap<At, F>, at: At, value: Option<&Vec<u8>>) ->
     Ok(Turned { at, before, after })
 }
 
+/// Parses an event of a call; those of a deleted call are deleted with it.
+fn call_event(account: u32, at: &Key, value: Option<&Vec<u8>>, diff: &mut Diff) -> Result<(), String> {
+    let (Some(bytes), Some((call, seq))) = (value, key::read_call_event(at)) else { return Ok(()) };
+    let event = serde_json::from_slice(bytes).map_err(|error| format!("an event of a call cannot be read: {error}"))?;
+    diff.call_events.push(((account, call), seq, event));
+    Ok(())
+}
+
 fn set<T: Ord>(set: &mut BTreeSet<T>, at: T, present: bool) {
     if present {
         set.insert(at);
@@ -131,7 +144,14 @@ impl Mirror {
                 Change::Put(at, value) => (at, Some(value)),
                 Change::Delete(at) => (at, None),
             };
+            if let (Some(at), Some(lease)) = (key::read_lease(at), value.and_then(|bytes| Lease::read(bytes))) {
+                self.leases.insert(at, lease.until);
+            }
             let Some(Space::Account(account)) = key::space_of(at) else { continue };
+            if let Some(Topic::Call(..)) = key::topic_of(at) {
+                call_event(account, at, value, &mut diff)?;
+                continue;
+            }
             match key::read_row(at) {
                 Some((kind, count)) => self.row((account, count), kind, value, &mut diff)?,
                 None if key::topic_of(at) == Some(Topic::Feed(account)) => self.event(account, at, value, &mut diff)?,

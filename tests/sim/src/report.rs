@@ -2,8 +2,8 @@
 
 use std::ops::AddAssign;
 
-use crate::facts::Conversation;
-use crate::mirror::Diff;
+use crate::facts::{Call, Conversation};
+use crate::mirror::{Diff, Turned};
 use switchboard_core::webhook::tables::DeliveryStatus;
 
 /// Header of the table whose lines [`Tally::line`] writes.
@@ -21,6 +21,8 @@ pub struct Tally {
     pub calls: u64,
     /// Calls that an engine dialed.
     pub dialed: u64,
+    /// Calls that went back to the queue before they were dialed.
+    pub given_back: u64,
     /// Webhook attempts that reached a receiver.
     pub webhooks: u64,
     /// Webhooks that a receiver accepted.
@@ -69,6 +71,7 @@ impl Tally {
     /// Counts the changes of a commit.
     pub fn count(&mut self, diff: &Diff) {
         self.calls += diff.calls.iter().filter(|call| call.before.is_none()).count() as u64;
+        self.given_back += diff.calls.iter().filter(|call| is_given_back(call)).count() as u64;
         self.count_talks(diff);
         for delivery in &diff.deliveries {
             let (Some(before), Some(after)) = (&delivery.before, &delivery.after) else { continue };
@@ -111,12 +114,18 @@ impl Tally {
     }
 }
 
+fn is_given_back(call: &Turned<Call>) -> bool {
+    let engine = |row: &Option<Call>| row.as_ref().map(|row| row.engine);
+    matches!((engine(&call.before), engine(&call.after)), (Some(Some(_)), Some(None)))
+}
+
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.turns += other.turns;
         self.steps += other.steps;
         self.calls += other.calls;
         self.dialed += other.dialed;
+        self.given_back += other.given_back;
         self.webhooks += other.webhooks;
         self.delivered += other.delivered;
         self.exhausted += other.exhausted;

@@ -49,8 +49,15 @@ fn beat(after_seconds: u64, events: Vec<Value>) -> Beat {
     Beat { after_seconds, events }
 }
 
-/// Draws the script of a call with these limits for ringing and for the whole call, seconds.
-pub fn draw(random: &mut Random, ringing_time: u64, max_duration: u64) -> Script {
+/// Draws the script of an engine that gives its call back.
+pub fn release(random: &mut Random) -> Script {
+    let said = json!({ "type": "release", "reason": random.one(&["no trunk", "no such region"]) });
+    [beat(random.within(0..=4), vec![said])].into()
+}
+
+/// Draws the script of a call with these limits for ringing and for the whole call, seconds; an engine of edition 2 says
+/// first that it dials.
+pub fn draw(random: &mut Random, ringing_time: u64, max_duration: u64, protocol: u64) -> Script {
     let course = random.weighed(&COURSES);
     let ringing = beat(random.within(0..=2), vec![json!({ "type": "ringing" })]);
     let failed = |after, reason: &str| beat(after, vec![json!({ "type": "failed", "reason": reason })]);
@@ -69,12 +76,25 @@ pub fn draw(random: &mut Random, ringing_time: u64, max_duration: u64) -> Script
             beats
         }
     };
-    beats.into()
+    let mut script: Script = beats.into();
+    if protocol == 2 && course != Course::NeverDialed {
+        script.push_front(beat(random.within(0..=3), vec![json!({ "type": "dialing" })]));
+        if course == Course::Talk && random.chance(300) {
+            // A line that was said before the end, and is told after it.
+            let mut late = said("human", "Goodbye");
+            late["late"] = json!(true);
+            script.push_back(beat(random.within(0..=3), vec![late]));
+        }
+    }
+    script
+}
+
+fn said(sender: &str, text: &str) -> Value {
+    json!({ "type": "transcript", "sender": sender, "text": text })
 }
 
 fn talk(random: &mut Random, course: Course, ringing_time: u64, max_duration: u64) -> Vec<Beat> {
     let who = if course == Course::Voicemail { "machine" } else { random.one(&["human", "human", "unknown"]) };
-    let said = |sender: &str, text: &str| json!({ "type": "transcript", "sender": sender, "text": text });
     let picked_up = random.below(ringing_time.saturating_sub(1).max(1)).min(8);
     let mut beats = vec![beat(picked_up, vec![json!({ "type": "answered", "answered_by": who })])];
     if random.chance(850) {

@@ -7,7 +7,7 @@ use switchboard_core::id;
 use switchboard_core::time::Timestamp;
 
 use crate::agenda::{SECOND, after};
-use crate::checks::{Cause, Held, hears, holds};
+use crate::checks::{Cause, Held, hears, holds, line_of, numbered};
 use crate::client::{Ask, Client, Heard, Saying};
 use crate::engine::Errand;
 use crate::script::{self, Script};
@@ -29,22 +29,33 @@ pub struct Session {
     /// Events acknowledged last, for a repetition.
     last: Vec<Value>,
     told: bool,
+    protocol: u64,
+    rang: bool,
+    ended_at: Option<Timestamp>,
+    /// Ids of commands whose end is reported.
+    known: Vec<Value>,
 }
 
 impl Session {
     /// Creates a session whose script begins now.
-    pub fn new(script: Script, now: Timestamp) -> Self {
-        Self { script, seq: 0, due: now, open: None, last: Vec::new(), told: false }
+    pub fn new(script: Script, now: Timestamp, protocol: u64) -> Self {
+        let (open, last, known, ended_at) = (None, Vec::new(), Vec::new(), None);
+        Self { script, seq: 0, due: now, open, last, told: false, protocol, rang: false, ended_at, known }
     }
 
     /// Returns the next events with their numbers; the same ones until they are acknowledged.
     fn next(&mut self, now: Timestamp) -> Vec<Value> {
-        let (seq, script) = (self.seq, &self.script);
+        let (seq, script, ended_at) = (self.seq, &self.script, self.ended_at);
         let events = self.open.get_or_insert_with(|| {
             let events = script.front().map(|beat| beat.events.clone()).unwrap_or_default();
             let number = |(at, mut event): (usize, Value)| {
-                event["seq"] = json!(seq + 1 + at as u64);
-                event["at"] = json!(now.iso());
+                let number = seq + 1 + at as u64;
+                let is_late = event.as_object_mut().and_then(|members| members.remove("late")).is_some();
+                event["seq"] = json!(number);
+                event["at"] = json!(ended_at.filter(|_| is_late).unwrap_or(now).iso());
+                if let Some(text) = event["text"].as_str() {
+                    event["text"] = json!(numbered(text, number));
+                }
                 event
             };
             events.into_iter().enumerate().map(number).collect()
@@ -52,8 +63,19 @@ impl Session {
         events.clone()
     }
 
+    /// Returns whether these events, once they are taken, make the phone of somebody ring for the first time.
+    fn rings(&mut self) -> bool {
+        let ringing = |event: &Value| ["dialing", "ringing", "answered"].iter().any(|kind| event["type"] == *kind);
+        let rings = !self.rang && self.open.iter().flatten().any(ringing);
+        self.rang |= rings;
+        rings
+    }
+
     fn acknowledged(&mut self) {
         self.script.pop_front();
+        let is_end = |event: &&Value| event["type"] == "ended";
+        let end = self.open.iter().flatten().find(is_end).and_then(|event| event["at"].as_str());
+        self.ended_at = end.and_then(Timestamp::parse_iso).or(self.ended_at);
         self.last = self.open.take().unwrap_or_default();
         self.seq += self.last.len() as u64;
     }
@@ -138,9 +160,13 @@ impl World {
             self.later(micros, Event::Engine(at, Errand::Beat(call)));
             return Ok(());
         }
-        hears(saying, known, heard)?;
+        // Tokens are counted as engines are, from 1.
+        let released = heard.status() == 200 && saying == Saying::Truth && self.releases(at, call);
+        let is_own = released || known.is_none_or(|call| call.engine == u32::try_from(at + 1).ok());
+        hears(saying, known, is_own, heard)?;
         let Heard::Said(status, answer) = heard else { return Ok(()) };
-        let commands = answer["commands"].as_array().is_some_and(|commands| !commands.is_empty());
+        self.stored(at, call, saying, *status, is_own)?;
+        let commands = answer["commands"].as_array().cloned().unwrap_or_default();
         let disobeys = self.random.chance(self.engines[at].manners.disobeys);
         let Some(session) = self.engines[at].held.get_mut(&call) else { return Ok(()) };
         match (saying, status) {
@@ -155,10 +181,56 @@ impl World {
             }
             _ => self.come_back(at, call),
         }
-        if commands && runs && !disobeys {
-            self.hang_up(at, call);
+        for command in commands.iter().filter(|_| runs && !disobeys) {
+            if command["type"] == "hangup" { self.hang_up(at, call) } else { self.obey(at, call, command) }
         }
         Ok(())
+    }
+
+    /// Returns whether the report that an engine has under way gives its call back.
+    fn releases(&self, at: usize, call: u64) -> bool {
+        let open = self.engines[at].held.get(&call).and_then(|session| session.open.as_ref());
+        open.is_some_and(|events| events.iter().any(|event| event["type"] == "release"))
+    }
+
+    /// Notes what a true report that was taken means: whose phone rings, and what must be stored of it.
+    fn stored(&mut self, at: usize, call: u64, saying: Saying, status: u16, is_own: bool) -> Held {
+        let outbound = self.mirror.calls.get(&id::split(call)).is_some_and(|call| call.kind == "outbound");
+        let Some(session) = self.engines[at].held.get_mut(&call).filter(|_| saying == Saying::Truth) else {
+            return Ok(());
+        };
+        let open = session.open.clone().unwrap_or_default();
+        if open.iter().any(|event| event["type"] == "release") && (status == 200 || !is_own) {
+            self.handing.refuse(call, at);
+        }
+        if status != 200 {
+            return Ok(());
+        }
+        let rings = session.rings() && session.protocol == 2 && outbound;
+        if rings {
+            self.handing.ring(call)?;
+        }
+        let place = id::split(call);
+        let lines = open.iter().filter_map(|event| line_of(event["text"].as_str()?));
+        for line in lines.filter(|_| self.mirror.calls.contains_key(&place)) {
+            holds!(self.checks.telling.has(place, line), "what was acknowledged is stored: line {line} of {place:?}");
+        }
+        Ok(())
+    }
+
+    /// Has an engine report the end of a command soon, done or refused.
+    fn obey(&mut self, at: usize, call: u64, command: &Value) {
+        let (now, done) = (self.now, self.random.chance(600));
+        let Some(session) = self.engines[at].held.get_mut(&call) else { return };
+        if session.open.is_some() || session.told || session.known.contains(&command["id"]) {
+            return;
+        }
+        session.known.push(command["id"].clone());
+        let status = if done { "done" } else { "refused" };
+        let end = json!({ "type": "command", "id": command["id"], "status": status });
+        session.script.push_front(script::Beat { after_seconds: 0, events: vec![end] });
+        session.due = now;
+        self.come_back(at, call);
     }
 
     /// Has an engine that is told to hang up report the end soon.
@@ -172,9 +244,11 @@ impl World {
         session.told = true;
         let over = if talking { "ended" } else { "failed" };
         session.script.clear();
-        session
-            .script
-            .push_back(script::Beat { after_seconds: 0, events: vec![json!({ "type": over, "by": "service" })] });
+        let mut events = vec![json!({ "type": over, "by": "service" })];
+        if session.protocol == 2 {
+            events.insert(0, json!({ "type": "command", "id": "hangup", "status": "done" }));
+        }
+        session.script.push_back(script::Beat { after_seconds: 0, events });
         (session.open, session.due) = (None, after(now, SECOND));
         self.come_back(at, call);
     }
@@ -189,9 +263,11 @@ impl World {
     pub(crate) fn tool_told(&mut self, at: usize, call: u64, heard: &Heard) -> Held {
         let fine = heard.is_lost() || matches!(heard.status(), 200 | 404 | 409 | 502 | 504);
         holds!(fine, "a tool is asked, or the engine hears why not: {call} {heard:?}");
-        let lease = self.mirror.calls.get(&id::split(call)).filter(|call| call.status.is_running());
+        let place = id::split(call);
+        let is_running = self.mirror.calls.get(&place).is_some_and(|call| call.status.is_running());
+        let lease = self.mirror.leases.get(&place);
         holds!(
-            heard.status() != 200 || lease.is_none_or(|call| call.lease > Some(self.now)),
+            heard.status() != 200 || !is_running || lease > Some(&self.now),
             "a tool's request holds the lease while it runs: {call} {lease:?}"
         );
         self.come_back(at, call);

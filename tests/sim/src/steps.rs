@@ -315,9 +315,19 @@ impl World {
         }
     }
 
+    /// Loses the rows that no disk holds, as a store does when its process ends.
+    fn lose_memory(&mut self) {
+        let lost: Vec<Change> =
+            self.store.rows().keys().filter(|at| key::is_memory(at)).map(|at| Change::Delete(at.clone())).collect();
+        self.store.apply(&lost);
+    }
+
     /// Kills a host: everything in progress on it is lost. It restarts after a while.
     fn die(&mut self, node: usize) {
         self.tally.deaths += 1;
+        if self.random.below(4) == 0 {
+            self.lose_memory();
+        }
         let dead = &mut self.nodes[node];
         (dead.up, dead.wake, dead.life) = (false, None, dead.life + 1);
         let lost: Vec<u64> =

@@ -16,6 +16,7 @@ use crate::client::{Ask, Heard};
 use crate::engine::{Engine, Errand};
 use crate::faults::Faults;
 use crate::flaw::Stuck;
+use crate::handing::Handing;
 use crate::mirror::{At, Mirror};
 use crate::model::Model;
 use crate::node::{CAREFUL_TICKS, Exchange, Node};
@@ -78,6 +79,8 @@ pub struct World {
     pub receivers: Receivers,
     /// Simulated engines, by their index in events.
     pub engines: Vec<Engine>,
+    /// To whom calls were given, and who rang.
+    pub handing: Handing,
     /// People, one per account.
     pub people: Vec<Person>,
     /// Everybody who talks to an assistant by text.
@@ -138,6 +141,7 @@ impl World {
             mirror: Mirror::default(),
             checks: Checks::default(),
             engines: Vec::new(),
+            handing: Handing::default(),
             people: Vec::new(),
             talkers: Vec::new(),
             model: Model::default(),

@@ -43,13 +43,15 @@ fn the_claims_hold_in_the_fourth_worlds() {
 }
 
 #[test]
-fn steps_come_to_no_end_and_jobs_are_set_aside_in_some_worlds() {
-    let (mut endless, mut stuck, mut set_aside) = (0, 0, 0);
+fn steps_come_to_no_end_jobs_are_set_aside_and_calls_go_back_in_some_worlds() {
+    let (mut endless, mut stuck, mut set_aside, mut given_back) = (0, 0, 0, 0);
     for tally in (1..=SEEDS).map(|seed| run(seed, Scale::Small).tally) {
         endless += tally.endless;
         stuck += tally.stuck;
         set_aside += tally.set_aside;
+        given_back += tally.given_back;
     }
+    assert!(given_back > 100, "{given_back} calls went back to the queue");
     assert!(
         endless > 100 && stuck > 20 && set_aside > 0,
         "{endless} steps without an end, {stuck} rows, {set_aside} jobs"

@@ -294,9 +294,10 @@ fn purity() -> Done {
     edges()
 }
 
-/// Checks that an engine depends on the service's interface alone.
+/// Checks that engines, and what checks them, depend on the service's interface alone.
 fn separation() -> Done {
-    depends_on_none("switchboard-engine-sim", &SERVICE)
+    let engines = ["switchboard-engine-sim", "switchboard-engine-text", "switchboard-engine-check"];
+    engines.iter().try_for_each(|engine| depends_on_none(engine, &SERVICE))
 }
 
 /// Checks that none of a package's dependencies, direct or not, is among the refused ones.

@@ -9,7 +9,7 @@ use crate::chores::root;
 /// The folders and files of the core from the bottom up: each uses only those on lower floors. So `http` and `job` name
 /// no resource, and `service` alone knows all of them.
 const FLOORS: &[&[&str]] = &[
-    &["checksum", "egress", "limits", "numbered", "seed", "state", "template", "time"],
+    &["checksum", "egress", "limits", "numbered", "object", "seed", "state", "template", "time"],
     &["json", "key", "rate", "zone"],
     &["id", "view"],
     &["store"],

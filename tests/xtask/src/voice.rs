@@ -11,9 +11,12 @@ const LOCK: &str = "requirements/dev.txt";
 pub fn run() -> Done {
     let package = root().join("engines/voice");
     let home = target()?.join("voice");
-    let python = text(&environment(&home, &package.join(LOCK))?.join("python"));
+    let python = text(&programs(&home, &package.join(LOCK))?.join("python"));
     let caches = text(&home.join("cache"));
-    let quiet = [
+    // The example of the client is checked by the binary, as any engine is.
+    step("binary that checks engines", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
+    let environment = [
+        ("SWITCHBOARD_BINARY", text(&target()?.join("debug/switchboard"))),
         ("PYTHONDONTWRITEBYTECODE", "1".into()),
         ("HYPOTHESIS_STORAGE_DIRECTORY", caches.clone()),
         ("MYPY_CACHE_DIR", caches.clone()),
@@ -25,22 +28,22 @@ pub fn run() -> Done {
         ("types of the voice engine", &["mypy"]),
         ("tests of the voice engine", &["pytest", "-q", "-m", "not long", "-p", "no:cacheprovider"]),
     ];
-    checks
-        .iter()
-        .try_for_each(|(name, arguments)| step_in(&package, name, &python, &[&["-m"][..], arguments].concat(), &quiet))
+    checks.iter().try_for_each(|(name, arguments)| {
+        step_in(&package, name, &python, &[&["-m"][..], arguments].concat(), &environment)
+    })
 }
 
 /// Returns the programs of a virtual environment with the locked versions; makes it anew when they have changed.
-fn environment(home: &Path, lock: &Path) -> Result<PathBuf, String> {
+fn programs(home: &Path, lock: &Path) -> Result<PathBuf, String> {
     let (folder, installed) = (home.join("tools"), home.join("installed.txt"));
     let wanted = std::fs::read(lock).map_err(|error| format!("{}: {error}", lock.display()))?;
-    let programs = folder.join("bin");
+    let bin = folder.join("bin");
     if std::fs::read(&installed).is_ok_and(|known| known == wanted) {
-        return Ok(programs);
+        return Ok(bin);
     }
     step("python", "python3", &["-m", "venv", "--clear", &text(&folder)])?;
     let install = ["install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", &text(lock)];
-    step("packages of the voice engine", &text(&programs.join("pip")), &install)?;
+    step("packages of the voice engine", &text(&bin.join("pip")), &install)?;
     std::fs::write(installed, wanted).map_err(|error| error.to_string())?;
-    Ok(programs)
+    Ok(bin)
 }

@@ -22,6 +22,9 @@ pub fn of(route: &Route, components: &mut Components) -> Value {
     let mut responses = Members::default();
     let own = success(route, route.shape, components);
     responses.set(&route.status.to_string(), tagged(route, own, components));
+    if let ReplyForm::Object(media_type) = route.shape {
+        responses.set("206", response("The part that `Range` names.", media_type, Value::Object(Members::default())));
+    }
     if let Some(shape) = route.looks {
         responses.set("200", success(route, shape, components));
     }
@@ -150,7 +153,9 @@ fn success(route: &Route, shape: ReplyForm, components: &mut Components) -> Valu
         ReplyForm::BareOrPage(table) => return also(record(components, table), "text/html"),
         ReplyForm::BareOrStream(table) => return also(record(components, table), "text/event-stream"),
         ReplyForm::BareList(table) => array(record(components, table)),
-        ReplyForm::Media(media_type) => return response("Done.", media_type, Value::Object(Members::default())),
+        ReplyForm::Media(media_type) | ReplyForm::Object(media_type) => {
+            return response("Done.", media_type, Value::Object(Members::default()));
+        }
         _ => {
             let (name, schema) = envelope(route, shape, components, &record);
             let schema = components.named(Section::Schemas, &name, schema);

@@ -109,7 +109,7 @@ impl Components {
 /// Returns how an operation uses the table of its body; `None` where it takes none.
 pub fn body(route: &Route) -> Option<TableUse> {
     let (table, purpose) = match route.body {
-        BodyKind::None | BodyKind::File(..) => return None,
+        BodyKind::None | BodyKind::File(..) | BodyKind::Object(..) => return None,
         BodyKind::Json(table, purpose) => (table, purpose),
         BodyKind::Document(table) => (table, Purpose::Create),
     };

@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 
 use super::lines::{LookupAnswer, NOTICE, with_answer};
 use super::step::{
-    CallCost, CallProgress, CallSentiment, Party, ScriptAct, ScriptStep, ScriptedAnalysis, Speaker, cut_short,
+    CallCost, CallProgress, CallSentiment, Party, ScriptAct, ScriptStep, ScriptedAnalysis, Speaker, SpokenLine,
+    cut_short,
 };
 use super::*;
-use crate::fake::claimed;
+use crate::entry::claimed;
 
 /// Seeds tried per property.
 const SEEDS: std::ops::Range<u64> = 0..40;
 /// A number for each plot.
-const PHONES: [&str; 13] = [
+const PHONES: [&str; 14] = [
     "+12025550001",
     "+12025550002",
     "+12025550003",
@@ -27,6 +28,7 @@ const PHONES: [&str; 13] = [
     "+12025550010",
     "+12025550011",
     "+12025550012",
+    "+12025550013",
     "+12025554711",
 ];
 
@@ -52,7 +54,10 @@ fn outcome(steps: &[ScriptStep]) -> String {
     let mut words = Vec::new();
     for step in steps {
         match &step.act {
-            ScriptAct::Ring => words.push("ring".to_string()),
+            ScriptAct::Dial => words.push("dial".to_string()),
+            ScriptAct::Release(_) => words.push("release".into()),
+            ScriptAct::Ring => words.push("ring".into()),
+            ScriptAct::Detect(by) => words.push(format!("detected {}", by.word())),
             ScriptAct::Answer(by) => words.push(by.word().into()),
             ScriptAct::End { by, reason } => words.push(format!("{} {reason}", by.word())),
             ScriptAct::Fail(reason) => words.push(format!("fail {reason}")),
@@ -67,7 +72,7 @@ fn lines_of(steps: &[ScriptStep], who: Speaker) -> Vec<&str> {
     steps
         .iter()
         .filter_map(|step| match &step.act {
-            ScriptAct::Say(speaker, line) if *speaker == who && line != NOTICE => Some(line.as_str()),
+            ScriptAct::Say(line) if line.speaker == who && line.text != NOTICE => Some(line.text.as_str()),
             _ => None,
         })
         .collect()
@@ -76,15 +81,21 @@ fn lines_of(steps: &[ScriptStep], who: Speaker) -> Vec<&str> {
 #[test]
 fn each_number_has_its_plot() {
     for (digits, expected, success, sentiment) in [
-        ("0002", "fail busy", None, None),
-        ("0003", "ring, fail no-answer", None, None),
-        ("0004", "ring, machine, assistant voicemail", Some(None), Some(CallSentiment::Neutral)),
-        ("0005", "ring, human, customer hung-up", Some(Some(false)), Some(CallSentiment::Negative)),
-        ("0006", "fail carrier-error", None, None),
-        ("0007", "ring, human, service max-duration", Some(None), Some(CallSentiment::Neutral)),
-        ("0009", "ring, human, assistant transferred", Some(Some(true)), Some(CallSentiment::Positive)),
-        ("0011", "ring, human", None, None),
-        ("0012", "ring, human, customer hung-up", Some(Some(false)), Some(CallSentiment::Negative)),
+        ("0002", "dial, fail busy", None, None),
+        ("0003", "dial, ring, fail no-answer", None, None),
+        (
+            "0004",
+            "dial, ring, unknown, detected machine, assistant voicemail",
+            Some(None),
+            Some(CallSentiment::Neutral),
+        ),
+        ("0005", "dial, ring, human, customer hung-up", Some(Some(false)), Some(CallSentiment::Negative)),
+        ("0006", "dial, fail carrier-error", None, None),
+        ("0007", "dial, ring, human, service max-duration", Some(None), Some(CallSentiment::Neutral)),
+        ("0009", "dial, ring, human, assistant transferred", Some(Some(true)), Some(CallSentiment::Positive)),
+        ("0011", "dial, ring, human", None, None),
+        ("0012", "dial, ring, human, customer hung-up", Some(Some(false)), Some(CallSentiment::Negative)),
+        ("0013", "release", None, None),
     ] {
         for seed in SEEDS {
             let steps = script(&plain(&format!("+1202555{digits}")), seed);
@@ -99,7 +110,7 @@ fn each_number_has_its_plot() {
 fn every_other_number_talks_and_agrees() {
     let mut ends = BTreeSet::new();
     for phone in
-        ["+12025550001", "+12025550000", "+12025550013", "+12025550099", "+12025550100", "+4470", "+12025559999"]
+        ["+12025550001", "+12025550000", "+12025550014", "+12025550099", "+12025550100", "+4470", "+12025559999"]
     {
         for seed in SEEDS {
             let steps = script(&plain(phone), seed);
@@ -113,7 +124,7 @@ fn every_other_number_talks_and_agrees() {
             ends.insert(outcome(&steps));
         }
     }
-    let expected = ["ring, human, assistant end-call", "ring, human, customer hung-up"];
+    let expected = ["dial, ring, human, assistant end-call", "dial, ring, human, customer hung-up"];
     assert_eq!(ends.into_iter().collect::<Vec<_>>(), expected);
 }
 
@@ -123,8 +134,10 @@ fn every_answered_call_begins_with_what_it_is() {
     for phone in PHONES {
         for seed in SEEDS {
             let steps = script(&plain(phone), seed);
-            let said: Vec<_> = steps.iter().filter(|step| matches!(step.act, ScriptAct::Say(..))).collect();
-            let is_notice = |step: &ScriptStep| step.act == ScriptAct::Say(Speaker::Bot, NOTICE.into());
+            let said: Vec<_> = steps.iter().filter(|step| matches!(step.act, ScriptAct::Say(_))).collect();
+            let is_notice = |step: &ScriptStep| {
+                step.act == ScriptAct::Say(SpokenLine { text: NOTICE.into(), ..SpokenLine::default() })
+            };
             let answered = steps.iter().position(|step| matches!(step.act, ScriptAct::Answer(_)));
             assert_eq!(said.first().is_some_and(|step| is_notice(step)), answered.is_some(), "{phone}, seed {seed}");
             assert_eq!(said.iter().skip(1).filter(|step| is_notice(step)).count(), 0, "{phone}, seed {seed}");
@@ -141,7 +154,7 @@ fn a_call_without_a_number_talks_too() {
         entry["call"]["client_phone_number"] = Value::Null;
         entry["call"]["type"] = "web".into();
     });
-    assert!(outcome(&script(&web, 1)).starts_with("unknown, "), "a web call does not ring");
+    assert!(outcome(&script(&web, 1)).starts_with("unknown, "), "a web call is not dialed and does not ring");
 }
 
 #[test]
@@ -168,9 +181,10 @@ fn what_every_script_keeps_to() {
             for step in &steps {
                 let (answered, over) = (progress.talked_ms.is_some(), progress.over);
                 let fits = match &step.act {
-                    ScriptAct::Ring | ScriptAct::Answer(_) => !answered && !over,
+                    ScriptAct::Dial | ScriptAct::Ring | ScriptAct::Answer(_) => !answered && !over,
                     ScriptAct::Fail(_) => !over,
-                    ScriptAct::Cost(_) => over,
+                    ScriptAct::Release(_) => steps.len() == 1,
+                    ScriptAct::Quality(_) | ScriptAct::Usage(_) | ScriptAct::Cost(_) => over,
                     _ => answered && !over,
                 };
                 assert!(fits, "{step:?} of {phone}, seed {seed}");
@@ -192,7 +206,7 @@ fn no_placeholder_is_ever_spoken() {
                 entry["assistant"]["voice_mail_message"] = "{{ company }} calls {{{{again}}}}".into();
             });
             for step in script(&call, seed) {
-                if let ScriptAct::Say(_, line) = step.act {
+                if let ScriptAct::Say(SpokenLine { text: line, .. }) = step.act {
                     assert!(!line.contains("{{") && !line.contains("}}"), "{line:?} of {phone}, seed {seed}");
                     assert!(!line.contains("{customer}") && !line.is_empty(), "{line:?} of {phone}, seed {seed}");
                 }
@@ -278,7 +292,7 @@ fn the_assistant_greets_with_the_customers_name() {
     assert_eq!(lines_of(&steps, Speaker::Bot)[0], "Hello Ada Park, this is the front desk.");
     let waits = call("+12025550001", |entry| entry["assistant"]["wait_for_customer"] = true.into());
     let first = script(&waits, 1).into_iter().find_map(|step| match step.act {
-        ScriptAct::Say(speaker, line) if line != NOTICE => Some(speaker),
+        ScriptAct::Say(line) if line.text != NOTICE => Some(line.speaker),
         _ => None,
     });
     assert_eq!(first, Some(Speaker::Human));
@@ -363,7 +377,7 @@ fn where_calls_are_transferred_to() {
         let call = call("+12025550009", |entry| entry["assistant"]["tools"] = tools);
         let steps = script(&call, 1);
         let to = steps.iter().find_map(|step| match &step.act {
-            ScriptAct::Transfer(to) => Some(to.as_str()),
+            ScriptAct::Transfer(to, TransferState::Accepted) => Some(to.as_str()),
             _ => None,
         });
         assert_eq!(to, expected);
@@ -393,7 +407,7 @@ fn voicemail_gets_the_message() {
         entry["assistant"]["voice_mail_message"] = Value::Null;
     });
     let steps = script(&goes_on, 1);
-    assert_eq!(outcome(&steps), "ring, machine, customer voicemail");
+    assert_eq!(outcome(&steps), "dial, ring, unknown, detected machine, customer voicemail");
     assert_eq!(lines_of(&steps, Speaker::Bot), ["Hello Ada Park, this is the front desk."]);
 }
 
@@ -401,9 +415,9 @@ fn voicemail_gets_the_message() {
 fn it_rings_as_long_as_the_assistant_says() {
     for seconds in [1, 7, 60] {
         let ringing = |phone: &str| call(phone, |entry| entry["assistant"]["ringing_time"] = seconds.into());
-        assert_eq!(script(&ringing("+12025550003"), 1)[1].after_ms, seconds * 1_000);
+        assert_eq!(script(&ringing("+12025550003"), 1)[2].after_ms, seconds * 1_000);
         for seed in SEEDS {
-            assert!(script(&ringing("+12025550001"), seed)[1].after_ms < seconds * 1_000, "seed {seed}");
+            assert!(script(&ringing("+12025550001"), seed)[2].after_ms < seconds * 1_000, "seed {seed}");
         }
     }
 }
@@ -441,7 +455,7 @@ fn no_talk_is_longer_than_allowed() {
             let steps = script(&call, seed);
             let talked = steps.iter().fold(CallProgress::default(), CallProgress::after).talked_ms;
             assert_eq!(talked, Some(max * 1_000), "{phone}, seed {seed}");
-            assert_eq!(outcome(&steps), "ring, human, service max-duration");
+            assert_eq!(outcome(&steps), "dial, ring, human, service max-duration");
             assert_eq!(analysis(&steps).map(|analysis| analysis.success), Some(None), "there is no verdict");
         }
     }
@@ -456,7 +470,7 @@ fn a_call_can_be_cut_short_anywhere() {
             if progress.over {
                 break;
             }
-            let rest = cut_short(&steps[at..], progress, "hangup");
+            let rest = cut_short(&steps[at..], progress, Party::Service, "hangup");
             let end = rest
                 .iter()
                 .find(|step| matches!(step.act, ScriptAct::End { .. } | ScriptAct::Fail(_)))
@@ -467,12 +481,48 @@ fn a_call_can_be_cut_short_anywhere() {
             };
             assert_eq!(end, Some(&expected), "{phone} at {at}");
             assert!(
-                rest.iter().all(|step| step.after_ms == 0 && !matches!(step.act, ScriptAct::Say(..))),
+                rest.iter().all(|step| step.after_ms == 0 && !matches!(step.act, ScriptAct::Say(_))),
                 "{phone} at {at}"
             );
             progress = progress.after(step);
         }
     }
+}
+
+/// A timeline has what that of a real call has: turns with their lines, how quick they were, the line and its use.
+#[test]
+fn a_talk_is_measured() {
+    for seed in SEEDS {
+        let steps = script(&plain("+12025550001"), seed);
+        let mut turn = 0;
+        for (at, step) in steps.iter().enumerate() {
+            let ScriptAct::Say(SpokenLine { speaker, turn: Some(said), confidence, .. }) = &step.act else { continue };
+            assert!(*said == turn || *said == turn + 1, "turns are counted: {said} after {turn}, seed {seed}");
+            let answers = *speaker == Speaker::Bot
+                && steps[..at].iter().rev().find_map(|step| match &step.act {
+                    ScriptAct::Say(line) if line.turn.is_some() => Some(line.speaker),
+                    _ => None,
+                }) == Some(Speaker::Human);
+            let measured = match steps.get(at + 1).map(|step| &step.act) {
+                Some(ScriptAct::Metrics(times)) => Some(times.turn),
+                _ => None,
+            };
+            assert_eq!(measured, answers.then_some(*said), "an answer is measured, seed {seed}");
+            assert_eq!(*confidence > 0, *speaker == Speaker::Human);
+            turn = *said;
+        }
+        assert!(turn >= 3, "seed {seed}");
+        let used = steps.iter().find_map(|step| match step.act {
+            ScriptAct::Usage(usage) => Some(usage),
+            _ => None,
+        });
+        let used = used.expect("it was used");
+        assert!(used.heard_ms > 5_000 && used.line_ms > used.heard_ms && used.tokens_in > used.tokens_out, "{used:?}");
+        let characters: usize = lines_of(&steps, Speaker::Bot).iter().map(|line| line.chars().count()).sum();
+        assert_eq!(used.spoken_characters as usize, characters, "seed {seed}");
+    }
+    let refused = script(&plain("+12025550012"), 1);
+    assert!(refused.iter().any(|step| matches!(&step.act, ScriptAct::Say(line) if line.is_interrupted)));
 }
 
 #[test]

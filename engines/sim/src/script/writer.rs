@@ -6,12 +6,11 @@ use super::draw::Draw;
 use super::fill::{CallFacts, Goal};
 use super::lines;
 use super::step::{
-    CallCost, CallProgress, CallSentiment, Party, Pickup, ScriptAct, ScriptStep, ScriptedAnalysis, Speaker,
+    CallProgress, CallSentiment, LineQuality, Party, Pickup, ScriptAct, ScriptStep, ScriptedAnalysis, Speaker,
+    SpokenLine, TurnTimes,
 };
 use crate::call::{CallInfo, spoken};
 
-/// Speaking time per character, milliseconds: about 150 words a minute.
-const CHARACTER_MS: u32 = 65;
 /// Base URL of simulated recordings, in a domain reserved for examples (RFC 2606).
 const RECORDINGS: &str = "https://recordings.example.com/simulated";
 /// Entries of `post_call_schema` that the assistant asks about aloud.
@@ -30,6 +29,8 @@ pub struct ScriptWriter<'c> {
     customer: String,
     named: bool,
     progress: CallProgress,
+    turn: u32,
+    speaker: Speaker,
 }
 
 impl<'c> ScriptWriter<'c> {
@@ -40,7 +41,9 @@ impl<'c> ScriptWriter<'c> {
         let given = given.map(|name| spoken(name, &call.variables)).filter(|name| !name.is_empty());
         let named = given.is_some();
         let customer = given.unwrap_or_else(|| (*draw.pick("name", &lines::NAMES)).to_string());
-        Self { call, draw, steps: Vec::new(), topic: "the call", customer, named, progress: CallProgress::default() }
+        let progress = CallProgress::default();
+        let (topic, steps, turn, speaker) = ("the call", Vec::new(), 0, Speaker::Bot);
+        Self { call, draw, steps, topic, customer, named, progress, turn, speaker }
     }
 
     /// Appends a step, `after_ms` after the previous one.
@@ -60,15 +63,50 @@ impl<'c> ScriptWriter<'c> {
         self.say(Speaker::Human, line);
     }
 
-    /// Appends a line at the time when it has been spoken, after a short pause.
+    /// Has the customer say a line which cuts off what the assistant was saying.
+    pub fn interrupt(&mut self, line: &str) {
+        let bot = |step: &&mut ScriptStep| matches!(&step.act, ScriptAct::Say(said) if said.speaker == Speaker::Bot);
+        if let Some(ScriptStep { act: ScriptAct::Say(said), .. }) = self.steps.iter_mut().rev().find(bot) {
+            let heard = said.text.chars().count() / 2;
+            said.text = said.text.chars().take(heard).collect::<String>().trim_end().into();
+            said.is_interrupted = true;
+        }
+        self.human(line);
+    }
+
+    /// Appends a line at the time when it has been spoken, after a short pause; behind an answer, how quick it was.
     fn say(&mut self, speaker: Speaker, line: &str) {
-        let line = spoken(&line.replace("{customer}", &self.customer), &self.call.variables);
-        if line.is_empty() {
+        let text = spoken(&line.replace("{customer}", &self.customer), &self.call.variables);
+        if text.is_empty() {
             return;
         }
-        let pause = self.draw.between(&format!("pause {}", self.steps.len()), 300, 1_200);
-        let characters = u32::try_from(line.chars().count()).unwrap_or(u32::MAX);
-        self.act(characters.saturating_mul(CHARACTER_MS).saturating_add(pause), ScriptAct::Say(speaker, line));
+        let label = self.steps.len();
+        let answers = speaker == Speaker::Bot && self.speaker == Speaker::Human;
+        // A turn begins when the customer speaks.
+        self.turn += u32::from(speaker == Speaker::Human && (self.speaker == Speaker::Bot || self.turn == 0));
+        self.speaker = speaker;
+        let confidence =
+            if speaker == Speaker::Human { self.draw.between(&format!("confidence {label}"), 86, 99) } else { 0 };
+        let said = SpokenLine { speaker, text, turn: Some(self.turn), confidence, is_interrupted: false };
+        let times = answers.then(|| self.times(label));
+        let pause = times.map_or_else(|| self.draw.between(&format!("pause {label}"), 300, 1_200), TurnTimes::total_ms);
+        self.act(said.duration_ms().saturating_add(pause), ScriptAct::Say(said));
+        if let Some(times) = times {
+            self.act(0, ScriptAct::Metrics(times));
+        }
+    }
+
+    /// Draws how long the parts of a turn take.
+    fn times(&self, label: usize) -> TurnTimes {
+        let draw = |part: &str, low, high| self.draw.between(&format!("{part} {label}"), low, high);
+        TurnTimes {
+            turn: self.turn,
+            endpoint_ms: draw("endpoint", 180, 260),
+            stt_ms: draw("stt", 60, 180),
+            llm_ms: draw("llm", 220, 620),
+            tts_ms: draw("tts", 90, 210),
+            transport_ms: draw("transport", 30, 70),
+        }
     }
 
     /// Draws one of these lines.
@@ -77,8 +115,16 @@ impl<'c> ScriptWriter<'c> {
         line
     }
 
-    /// Lets the customer's telephone ring.
+    /// Begins to dial, where the customer is called.
+    pub fn dial(&mut self) {
+        if self.call.kind == "outbound" {
+            self.act(0, ScriptAct::Dial);
+        }
+    }
+
+    /// Dials, and lets the customer's telephone ring.
     pub fn ring(&mut self) {
+        self.dial();
         self.act(self.draw.between("dial", 300, 1_200), ScriptAct::Ring);
     }
 
@@ -86,7 +132,7 @@ impl<'c> ScriptWriter<'c> {
     pub fn answer(&mut self, by: Pickup) {
         let longest = self.call.assistant.ringing_seconds.saturating_mul(1_000) / 2;
         self.act(self.draw.between("ring", 800, 6_000).min(longest), ScriptAct::Answer(by));
-        self.act(0, ScriptAct::Say(Speaker::Bot, lines::NOTICE.into()));
+        self.act(0, ScriptAct::Say(SpokenLine { text: lines::NOTICE.into(), ..SpokenLine::default() }));
     }
 
     /// Plays ringing, answer, greeting and the first words of both.
@@ -139,7 +185,7 @@ impl<'c> ScriptWriter<'c> {
         CallFacts { call: self.call, draw: &self.draw, customer: &self.customer, topic: self.topic, goal }
     }
 
-    /// Appends analysis, recording, end and cost.
+    /// Appends analysis, recording, end, and what is known only then.
     pub fn close(&mut self, goal: Goal, success: Option<bool>, by: Party, reason: &'static str) {
         let sentiment = match goal {
             Goal::Agreed => CallSentiment::Positive,
@@ -152,8 +198,20 @@ impl<'c> ScriptWriter<'c> {
         if self.call.assistant.record {
             self.act(0, ScriptAct::Recording(format!("{RECORDINGS}/{}.wav", self.call.id)));
         }
-        self.act(0, ScriptAct::End { by, reason });
-        self.act(0, ScriptAct::Cost(CallCost::of(self.talked_ms())));
+        let quality = self.quality();
+        for act in self.progress.ending(by, reason, quality) {
+            self.act(0, act);
+        }
+    }
+
+    /// Draws the quality of the line.
+    fn quality(&self) -> LineQuality {
+        LineQuality {
+            mos_hundredths: self.draw.between("mos", 405, 441),
+            loss_myriadths: self.draw.between("loss", 0, 60),
+            jitter_ms: self.draw.between("jitter", 2, 14),
+            rtt_ms: self.draw.between("rtt", 28, 110),
+        }
     }
 
     /// Returns the time since the answer, milliseconds.

@@ -8,6 +8,7 @@ mod hold;
 mod lists;
 mod logins;
 mod names;
+mod recordings;
 mod resets;
 mod storage;
 mod streams;
@@ -34,7 +35,7 @@ const USUAL: Attack = Attack {
 };
 
 /// All attacks, in the order in which they are run.
-pub const ATTACKS: [Attack; 20] = [
+pub const ATTACKS: [Attack; 21] = [
     Attack {
         name: "unfold",
         what: "templates that fill in to gigabytes: prompts of calls, headers of tools",
@@ -149,6 +150,13 @@ pub const ATTACKS: [Attack; 20] = [
         ..USUAL
     },
     Attack {
+        name: "recordings",
+        what: "recordings of 256 MiB that an engine uploads of 160 calls of four accounts, half of them silent, half at 40 KiB a second",
+        fills: &["recording_uploads"],
+        prepare: recordings::prepare,
+        ..USUAL
+    },
+    Attack {
         name: "detaches",
         what: "deletes of tools that are attached to hundreds of assistants of a megabyte",
         prepare: detaches::prepare,
@@ -186,10 +194,11 @@ mod tests {
     use switchboard_core::budget::BUDGETS;
 
     /// Budgets that no attack here uses up, with the test elsewhere that does: its file and its name.
-    const ELSEWHERE: [(&str, &str, &str); 10] = [
+    const ELSEWHERE: [(&str, &str, &str); 11] = [
         ("writes", "tests/hosts/shares.rs", "writes_of_an_account_and_of_strangers_leave_others_their_turn"),
         ("admin_connections", "tests/hosts/limits.rs", "the_operators_own_address_has_room_for_so_many"),
         ("answers", "tests/hosts/limits.rs", "answers_that_nobody_takes_use_up_a_share"),
+        ("recording_downloads", "tests/hosts/recordings.rs", "an_address_has_a_share_of_the_downloads"),
         ("streams", "tests/hosts/limits.rs", "an_account_with_all_the_streams_it_may_have_leaves_others_theirs"),
         ("asking", "tests/hosts/receivers.rs", "endpoints_that_hang_keep_only_their_own_account_waiting"),
         ("user_requests", "tests/hosts/receivers.rs", "addresses_of_users_that_hang_do_not_keep_the_operators_waiting"),

@@ -35,7 +35,7 @@ pub fn dripping(target: Arc<Target>) -> Future<Result<Strike, String>> {
     uploads(target, |to, from, head| Box::pin(drip(to, from, head)))
 }
 
-async fn drip(to: SocketAddr, from: IpAddr, head: String) {
+pub async fn drip(to: SocketAddr, from: IpAddr, head: String) {
     loop {
         if let Ok(mut stream) = connect(to, from).await {
             let mut sent = stream.write_all(&[head.as_bytes(), BEGUN].concat()).await;

@@ -98,7 +98,7 @@ impl<'t> Copies<'t> {
             BodyKind::Json(table, _) | BodyKind::Document(table) => {
                 text.json(self.town.bodies.fit(random, table).to_string()).bytes()
             }
-            BodyKind::File(..) => {
+            BodyKind::File(..) | BodyKind::Object(..) => {
                 let mut text = text.header("content-type", b"text/csv");
                 text.body = Some(b"phone_number\n+40700000781\n".to_vec());
                 text.bytes()

@@ -26,7 +26,7 @@ impl<'t> Json<'t> {
     pub fn new(town: &'t Town) -> Self {
         let body = |route: &switchboard_core::http::route::Route| match route.body {
             BodyKind::Json(table, _) | BodyKind::Document(table) => Some(table),
-            BodyKind::None | BodyKind::File(..) => None,
+            BodyKind::None | BodyKind::File(..) | BodyKind::Object(..) => None,
         };
         let tables = ROUTES.iter().flat_map(|route| [body(route), route.query]).flatten();
         Self { town, corpus: corpus::of("json"), tables: tables.map(|table| (table.name, table)).collect() }

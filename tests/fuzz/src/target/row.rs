@@ -87,6 +87,10 @@ fn acts(town: &Town) -> Vec<(String, Request)> {
                 text = text.json(town.bodies.fit(&mut random, table).to_string());
             }
             BodyKind::Json(..) | BodyKind::Document(_) => text = text.json("{}"),
+            BodyKind::Object(media, _) => {
+                text = text.header("content-type", media[0].as_bytes());
+                text.body = Some(b"RIFF".to_vec());
+            }
             BodyKind::File(..) => {
                 text = text.header("content-type", b"text/csv");
                 text.body = Some(b"phone_number\n+40700000001\n".to_vec());

@@ -308,11 +308,28 @@ impl Recorder {
         self.engine(&format!("/engine/calls/{call}/tools/look"), &json!({ "arguments": {} }));
         self.engine(&format!("/engine/calls/{call}/tools/none"), &json!({ "arguments": {} }));
         self.engine(&format!("/engine/calls/{call}/knowledge"), &json!({ "query": "when do you open?" }));
+        self.recording(call);
         self.say(call, 9, &[json!({ "type": "dtmf", "digits": "1" })]);
         self.wait(20);
         let cost = json!({ "type": "cost", "carrier_cost": 0.01, "total_cost": 0.05 });
         self.say(call, 5, &[json!({ "type": "ended", "by": "customer" }), cost]);
         self.settle();
+    }
+
+    /// None of these hosts keeps recordings: each says so in the same words.
+    fn recording(&mut self, call: u64) {
+        let (engine, owner) = (self.engine.clone(), self.owner.clone());
+        let assistant = self.json(Method::Get, &format!("/user/calls/{call}"), &owner, None)["assistant_id"].clone();
+        let target = format!("/engine/calls/{call}/recording");
+        for records in [false, true] {
+            self.ask(Method::Put, &format!("/user/assistant/{assistant}"), Some(&json!({ "record": records })));
+            for media in ["audio/ogg", "text/csv"] {
+                self.send(Method::Put, &target, &engine, &[("content-type", media)], Some(b"OggS"));
+            }
+        }
+        self.send(Method::Put, &target, &engine, &[], None);
+        self.ask(Method::Delete, &format!("/user/calls/{call}/recording"), None);
+        self.json(Method::Get, &format!("/recordings/{call}/2026-09-22/unsigned"), "", None);
     }
 
     pub(super) fn campaigns(&mut self) {

@@ -30,6 +30,7 @@ impl Recorder {
         self.say(ids[0], 1, &[json!({ "type": "dialing" }), json!({ "type": "answered" })]);
         self.say(ids[1], 1, &[json!({ "type": "dialing" }), json!({ "type": "ringing" })]);
         self.wait(20);
+        self.beat("second", &ids[..1]);
         self.converse(ids[0]);
         self.say(ids[1], 3, &[json!({ "type": "answered", "answered_by": "machine" })]);
         self.wait(15);
@@ -44,6 +45,7 @@ impl Recorder {
         );
         self.wait(60);
         self.settle();
+        self.web_call("second", assistant);
         for id in ids {
             self.look(&format!("/user/calls/{id}"));
             self.look(&format!("/user/calls/{id}/events"));
@@ -56,6 +58,44 @@ impl Recorder {
         let claimed = self.engine("/engine/claim", &json!({ "engine": engine, "protocol": 2, "capacity": 10 }));
         let calls = claimed["calls"].as_array().expect("calls");
         calls.iter().filter_map(|held| held["call"]["id"].as_u64()).collect()
+    }
+
+    /// Renews the leases of calls, and of one that the engine never had; then the operator looks at the engines, and
+    /// drains this one for a moment.
+    fn beat(&mut self, engine: &str, calls: &[u64]) {
+        let calls = [calls, &[7 << 32]].concat();
+        let about = json!({ "host": "media-1", "load": 0.5, "legs": ["sip"], "web_url": "https://media-1.example" });
+        let body = json!({ "engine": engine, "calls": calls, "protocol": 2 });
+        let all = body.as_object().into_iter().chain(about.as_object()).flatten();
+        let body: Value =
+            all.map(|(name, value)| (name.clone(), value.clone())).collect::<serde_json::Map<_, _>>().into();
+        self.engine("/engine/heartbeat", &body);
+        self.engine("/engine/heartbeat", &json!({ "engine": engine, "web_url": "http://media-1.example" }));
+        let engines = self.operate(Method::Get, "/admin/engines", None);
+        let drain = format!("/admin/engines/{}/drain", engines["data"][0]["id"]);
+        self.operate(Method::Post, &drain, Some(&json!({ "drain": true })));
+        self.engine("/engine/heartbeat", &json!({ "engine": engine }));
+        self.operate(Method::Post, &drain, Some(&json!({ "drain": false })));
+        self.operate(Method::Post, "/admin/engines/1/drain", Some(&json!({ "drain": false })));
+    }
+
+    /// Asks for the trunks, and brings a call from a page: its token opens it once.
+    fn web_call(&mut self, engine: &str, assistant: &Value) {
+        let (token, owner) = (self.engine.clone(), self.owner.clone());
+        self.json(Method::Get, "/engine/trunks", &token, None);
+        self.json(Method::Get, "/engine/trunks?after=99", &owner, None);
+        let new = json!({ "assistant_id": assistant });
+        self.ask(Method::Post, "/user/web_calls", Some(&new));
+        let about = json!({ "engine": engine, "legs": ["web"], "web_url": "https://media-1.example/web" });
+        self.engine("/engine/heartbeat", &about);
+        let made = self.ask(Method::Post, "/user/web_calls", Some(&new));
+        let shown = json!({ "type": "web", "token": made["token"], "engine": engine, "external_id": "page" });
+        for _ in 0..2 {
+            self.engine("/engine/calls", &shown);
+        }
+        self.ask(Method::Post, "/user/web_calls", Some(&new));
+        self.wait(60);
+        self.settle();
     }
 
     /// A whole conversation, from the third event on.

@@ -89,6 +89,7 @@ fn answer(answer: &Answer) -> wit::Answer {
         Answer::Elapsed => wit::Answer::Elapsed,
         Answer::Yielded => wit::Answer::Yielded,
         Answer::Rest(_) => unreachable!("nobody answers a component with the rest of a list"),
+        Answer::Stored(_) | Answer::ObjectDeleted(_) => unreachable!("no component is asked to keep an object"),
         Answer::Extracted(read) => wit::Answer::Extracted(read.clone().map(|read| wit::Extracted {
             title: read.title,
             text: read.text,
@@ -225,6 +226,7 @@ fn leak(text: String) -> &'static str {
 fn topic(topic: wit::Topic) -> Topic {
     match topic {
         wit::Topic::Waiting => Topic::Waiting,
+        wit::Topic::Trunks => Topic::Trunks,
         wit::Topic::Feed(account) => Topic::Feed(account),
         wit::Topic::Call(call) => Topic::Call(call.account, call.call),
     }

@@ -48,6 +48,7 @@ impl Native {
     pub fn start(settings: &Value, folder: &Path) -> Self {
         let configured = configured(settings);
         let means = HostOptions {
+            vault: None,
             config: configured.config,
             store: Store::open(folder).expect("a store opens"),
             rate_limits: configured.rate_limits,

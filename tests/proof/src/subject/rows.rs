@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use switchboard::store::Store;
-use switchboard_core::key;
+use switchboard_core::key::{self, Space};
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
 use switchboard_core::step::{Output, OwnedInput};
@@ -51,8 +51,10 @@ impl Steps for Redb {
     }
 }
 
-/// Returns every row of a store, sorted by key.
+/// Returns every row of a store, those in memory too, sorted by key.
 pub fn rows_of(store: &Store) -> Vec<Row> {
     let snapshot = store.snapshot().expect("a snapshot");
-    snapshot.plain().scan(key::everything(), Order::Ascending, usize::MAX).expect("a scan")
+    let ranges = [key::everything(), key::all_of(Space::Memory)];
+    let rows = ranges.map(|range| snapshot.plain().scan(range, Order::Ascending, usize::MAX).expect("a scan"));
+    rows.concat()
 }

@@ -1,6 +1,6 @@
 //! Requests of people about calls and webhooks.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_core::webhook::tables::DeliveryStatus;
 
 use super::{Act, named};
@@ -9,6 +9,22 @@ use crate::client::Ask;
 use crate::draw;
 use crate::mirror::At;
 use crate::world::World;
+
+/// Probability that a command is sent instead of a hang-up, per mille.
+const COMMANDS: u64 = 500;
+
+/// Returns one of each command.
+fn commands() -> [Value; 7] {
+    [
+        json!({ "type": "say", "text": "One more thing." }),
+        json!({ "type": "context", "text": "They are in a hurry." }),
+        json!({ "type": "transfer", "to": "+40700000001" }),
+        json!({ "type": "dtmf", "digits": "12#" }),
+        json!({ "type": "hold" }),
+        json!({ "type": "resume" }),
+        json!({ "type": "end", "after": "sentence" }),
+    ]
+}
 
 impl World {
     pub(super) fn act_on_call(&mut self, person: usize, act: Act) -> Option<Ask> {
@@ -27,6 +43,10 @@ impl World {
             calls.filter(|(at, call)| at.0 == account && call.status.is_running() == runs).map(|(at, _)| *at).collect();
         let at = named(self.one_of(calls.into_iter())?);
         let path = format!("/user/calls/{at}");
+        if runs && self.random.chance(COMMANDS) {
+            let body = self.random.pick(&commands()).cloned()?;
+            return Some(Ask::post(format!("{path}/commands"), body));
+        }
         Some(if runs { Ask::post(format!("{path}/hangup"), json!({})) } else { Ask::delete(path) })
     }
 

@@ -27,7 +27,12 @@ impl Claiming {
             let after = call.after.as_ref().filter(|call| call.status.is_running());
             let had = call.before.as_ref().and_then(|call| call.engine);
             let has = call.after.as_ref().and_then(|call| call.engine);
-            holds!(had.is_none() || call.after.is_none() || had == has, "two engines never get a call: {:?}", call.at);
+            let goes_back = self.goes_back(call)?;
+            holds!(
+                had.is_none() || call.after.is_none() || had == has || goes_back,
+                "two engines never get a call: {:?}",
+                call.at
+            );
             let engaged = self.engaged.entry(call.at.0).or_default();
             if after.is_some_and(|call| call.engine.is_some()) {
                 engaged.insert(call.at.1);
@@ -46,12 +51,25 @@ impl Claiming {
         Ok(())
     }
 
+    /// Returns whether a call goes back to the queue, as only one may that was not dialed.
+    fn goes_back(&mut self, call: &Turned<Call>) -> Result<bool, String> {
+        let (Some(before), Some(after)) = (&call.before, &call.after) else { return Ok(false) };
+        if before.engine.is_none() || after.engine.is_some() || !after.status.is_running() {
+            return Ok(false);
+        }
+        let undialed = after.status == CallStatus::Initiated && after.dialing_at.is_none();
+        holds!(undialed && after.kind == "outbound", "a call goes back before it was dialed alone: {:?}", call.at);
+        holds!(after.returns == before.returns + 1, "each way back is counted: {:?}", call.at);
+        self.claimed.remove(&call.at);
+        Ok(true)
+    }
+
     fn claim(&mut self, commit: &Commit<'_>, at: At, call: &Call) -> Held {
         self.claimed.insert(at, commit.now);
         holds!(
-            call.lease == Some(commit.now.plus_seconds(LEASE_SECONDS)),
+            commit.mirror.leases.get(&at) == Some(&commit.now.plus_seconds(LEASE_SECONDS)),
             "a claimed call has a lease of its engine: {at:?} until {:?}",
-            call.lease
+            commit.mirror.leases.get(&at)
         );
         if call.kind != "outbound" {
             return Ok(());
@@ -95,7 +113,10 @@ impl Claiming {
         };
         let rang = before.status == CallStatus::Ringing && past(before.ringing_at, before.ringing_time);
         holds!(
-            past(before.lease, 0) || past(before.hangup_at, LEASE_SECONDS) || rang || unanswered && waited,
+            past(commit.mirror.leases.get(&call.at).copied(), 0)
+                || past(before.hangup_at, LEASE_SECONDS)
+                || rang
+                || unanswered && waited,
             "a call under a running lease is its engine's: {:?} was ended, {:?} to {:?}, at {}",
             call.at,
             before,

@@ -63,6 +63,9 @@ impl Dialing {
                 (Some(before), Some(after)) if before.engine.is_none() && after.engine.is_some() => {
                     self.engage(call.at, lead, campaign)?;
                 }
+                (Some(before), Some(after)) if before.engine.is_some() && after.engine.is_none() => {
+                    self.disengage(call.at, lead);
+                }
                 _ => {}
             }
             if ran && !runs {
@@ -156,6 +159,15 @@ impl Dialing {
         *most = self.bounds.get(&campaign).map_or(0, |bounds| bounds.retries_max + 1).max(*most);
         holds!(tried <= most, "a person is dialed once a round: {person:?} {tried} times of {most}, last in {at:?}");
         Ok(())
+    }
+
+    /// Notes that a call went back before it was dialed: nobody was tried.
+    fn disengage(&mut self, at: At, person: At) {
+        let Some(placed) = self.placed.get_mut(&at).filter(|placed| placed.engaged) else { return };
+        placed.engaged = false;
+        if let Some((tried, _)) = self.tried.get_mut(&(person, placed.epoch)) {
+            *tried -= 1;
+        }
     }
 
     fn end(&mut self, commit: &Commit<'_>, call: &Turned<Call>, person: At, campaign: At) {

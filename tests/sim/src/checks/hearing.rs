@@ -4,10 +4,14 @@ use super::{Held, holds};
 use crate::client::{Heard, Saying};
 use crate::facts::Call;
 
-/// Checks the service's answer to an engine's report.
-pub fn hears(saying: Saying, known: Option<&Call>, heard: &Heard) -> Held {
+/// Checks the service's answer to an engine's report; `is_own` tells whether the call is still this engine's.
+pub fn hears(saying: Saying, known: Option<&Call>, is_own: bool, heard: &Heard) -> Held {
     let runs = known.is_some_and(|call| call.status.is_running());
     let status = heard.status();
+    if !is_own {
+        holds!(status == 404, "a call that went back is its former engine's no more: {saying:?} {heard:?}");
+        return Ok(());
+    }
     match saying {
         Saying::Stranger => holds!(status == 404, "a call of another engine is not there: {heard:?}"),
         Saying::Gap | Saying::Wrong => holds!(

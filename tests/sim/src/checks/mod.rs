@@ -15,6 +15,7 @@ mod planned;
 mod signature;
 mod states;
 mod talking;
+mod telling;
 mod webhooks;
 
 pub use ending::{settled, sound};
@@ -22,6 +23,7 @@ pub use hearing::hears;
 pub use money::micros;
 pub use signature::is_signed;
 pub use talking::Talking;
+pub use telling::{Telling, line_of, numbered};
 pub use webhooks::Webhooks;
 
 use std::collections::BTreeMap;
@@ -89,6 +91,8 @@ pub struct Checks {
     pub money: money::Money,
     /// Claims about conversations; told what people and the model say.
     pub talking: Talking,
+    /// Claims about the events of calls.
+    pub telling: Telling,
     /// Claims about webhooks; told what the receivers answer.
     pub webhooks: Webhooks,
 }
@@ -108,6 +112,7 @@ impl Checks {
         states::judge(commit)?;
         self.dialing.judge(commit)?;
         self.claiming.judge(commit)?;
+        self.telling.judge(commit)?;
         self.feed.judge(commit)?;
         self.talking.judge(commit)?;
         self.money.judge(commit)?;

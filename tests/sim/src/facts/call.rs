@@ -31,14 +31,16 @@ pub struct Call {
     pub created_at: String,
     /// Count of the engine token that claimed it; `None` while it waits.
     pub engine: Option<u32>,
-    /// Expiry of that engine's lease.
-    pub lease: Option<Timestamp>,
     /// When it began to ring; `None` before.
     pub ringing_at: Option<Timestamp>,
     /// Longest time that it may ring, seconds.
     pub ringing_time: u64,
     /// When it ended; `None` while it runs.
     pub ended_at: Option<Timestamp>,
+    /// When its engine began to dial; `None` before.
+    pub dialing_at: Option<Timestamp>,
+    /// How often it went back to the queue.
+    pub returns: u32,
     /// Since when its engine is told to hang up; `None` if it is not.
     pub hangup_at: Option<Timestamp>,
     /// Variables collected in the call, and those extracted afterwards.
@@ -61,11 +63,13 @@ struct CallShown {
 #[derive(Deserialize)]
 struct CallHidden {
     engine: Option<u32>,
-    lease: Option<u64>,
     ringing_at: Option<u64>,
     ringing_time: u64,
     ended_at: Option<u64>,
     hangup_at: Option<u64>,
+    dialing_at: Option<u64>,
+    #[serde(default)]
+    returns: u32,
     extracted: Map<String, Value>,
 }
 
@@ -84,11 +88,12 @@ impl Fact for Call {
             total_cost: shown.total_cost,
             created_at: shown.created_at,
             engine: hidden.engine,
-            lease: hidden.lease.map(Timestamp::from_micros),
             ringing_at: hidden.ringing_at.map(Timestamp::from_micros),
             ringing_time: hidden.ringing_time,
             ended_at: hidden.ended_at.map(Timestamp::from_micros),
             hangup_at: hidden.hangup_at.map(Timestamp::from_micros),
+            dialing_at: hidden.dialing_at.map(Timestamp::from_micros),
+            returns: hidden.returns,
             extracted: hidden.extracted,
         })
     }

@@ -1,0 +1,162 @@
+//! docs/api.md, Web calls: a page gets a token, and its browser shows it to an engine, once and in time.
+
+use serde_json::{Value, json};
+use switchboard_core::http::request::Method;
+use switchboard_tests::house::{Got, House, assistant};
+
+/// A house with an assistant and an engine that has a web leg; returns the assistant's id and the engine's token.
+fn open(legs: &Value) -> (House, u64, String) {
+    let mut house = House::default();
+    let id = house.make("/user/assistant", &assistant());
+    let operator = house.operator.clone();
+    let made = house.post("/admin/engine-tokens", &json!({ "name": "T" })).token(&operator).send().expect(201);
+    let token = made.json["token"].as_str().expect("a token").to_owned();
+    beat(&mut house, &token, "one", legs);
+    (house, id, token)
+}
+
+fn beat(house: &mut House, token: &str, name: &str, about: &Value) {
+    let mut body = json!({ "engine": name });
+    for (member, value) in about.as_object().expect("an object") {
+        body[member] = value.clone();
+    }
+    house.post("/engine/heartbeat", &body).token(token).send().expect(200);
+}
+
+fn web(url: &str, running: u32) -> Value {
+    json!({ "legs": ["web"], "web_url": url, "capacity": 10, "running": running })
+}
+
+fn make(house: &mut House, assistant: u64) -> Got {
+    house.post("/user/web_calls", &json!({ "assistant_id": assistant })).send()
+}
+
+fn show(house: &mut House, engine: &str, token: &Value) -> Got {
+    let body = json!({ "type": "web", "token": token, "engine": "one", "protocol": 2 });
+    house.post("/engine/calls", &body).token(engine).send()
+}
+
+fn status(house: &mut House, id: &Value) -> (Value, Value) {
+    let call = house.get(&format!("/user/calls/{id}")).expect(200).json;
+    (call["status"].clone(), call["ended_reason"].clone())
+}
+
+#[test]
+fn a_browser_gets_into_its_call_once() {
+    let (mut house, assistant, engine) = open(&web("https://media.example/web", 0));
+    let body = json!({ "assistant_id": assistant, "variables": { "name": "Ana" } });
+    let made = house.post("/user/web_calls", &body).send().expect(201);
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    assert_eq!(made.json["engine_url"], "https://media.example/web");
+    assert_eq!(made.json["expires_at"], house.now.plus_seconds(60).iso());
+    let token = made.json["token"].clone();
+    assert!(
+        !house.store.rows().values().any(|row| String::from_utf8_lossy(row).contains(token.as_str().expect("text")))
+    );
+    let call = house.get(&format!("/user/calls/{}", made.json["call_id"])).expect(200).json;
+    assert_eq!(
+        (&call["type"], &call["status"], &call["variables"]["name"]),
+        (&json!("web"), &json!("initiated"), &json!("Ana"))
+    );
+    let entered = show(&mut house, &engine, &token).expect(201).json;
+    assert_eq!((&entered["call"]["id"], &entered["telephony"]["kind"]), (&made.json["call_id"], &json!("web")));
+    assert_eq!(entered["assistant"]["greeting"], call_greeting(&mut house, assistant));
+    show(&mut house, &engine, &token).message(409, "The token was used, or its time is over.");
+    let events = format!("/engine/calls/{}/events", made.json["call_id"]);
+    let said = json!({ "events": [{ "seq": 1, "type": "answered" }, { "seq": 2, "type": "ended", "by": "customer" }] });
+    house.post(&events, &said).token(&engine).send().expect(200);
+    assert_eq!(status(&mut house, &made.json["call_id"]).1, "customer_hung_up");
+}
+
+fn call_greeting(house: &mut House, assistant: u64) -> Value {
+    house.get(&format!("/user/assistant/{assistant}")).expect(200).json["initial_message"].clone()
+}
+
+#[test]
+fn a_token_lasts_a_minute() {
+    let (mut house, assistant, engine) = open(&web("https://media.example/web", 0));
+    let made = make(&mut house, assistant).expect(201).json;
+    house.now = house.now.plus_seconds(59);
+    house.tick();
+    assert_eq!(status(&mut house, &made["call_id"]).0, "initiated");
+    house.now = house.now.plus_seconds(1);
+    show(&mut house, &engine, &made["token"]).expect(409);
+    house.tick();
+    assert_eq!(status(&mut house, &made["call_id"]), (json!("failed"), json!("token_expired")));
+    show(&mut house, &engine, &made["token"]).expect(409);
+}
+
+#[test]
+fn nobody_else_gets_in() {
+    let (mut house, assistant, engine) = open(&web("https://media.example/web", 0));
+    let made = make(&mut house, assistant).expect(201).json;
+    let token = made["token"].as_str().expect("text");
+    let other = make(&mut house, assistant).expect(201).json["token"].as_str().expect("text").to_owned();
+    for wrong in ["sbw_", "x", &house.key.clone(), &engine.clone(), &token.replace('A', "B"), &other[..other.len() - 1]]
+    {
+        show(&mut house, &engine, &json!(wrong)).expect(404);
+    }
+    let operator = house.operator.clone();
+    let strange = json!({ "name": "S", "account_ids": [(assistant >> 32) + 1] });
+    house.account("other@example.com");
+    let strange = with_account(&mut house, &operator, strange);
+    show(&mut house, &strange, &json!(token)).message(404, "Web call not found");
+    // As a bearer token it is nothing.
+    for path in ["/user/me", "/engine", "/admin/plans"] {
+        house.call(Method::Get, path).token(token).send().expect(401);
+    }
+    show(&mut house, &engine, &json!(token)).expect(201);
+}
+
+/// Makes an engine token of another account than the first.
+fn with_account(house: &mut House, operator: &str, mut body: Value) -> String {
+    let accounts = house.call(Method::Get, "/admin/accounts").token(operator).send().expect(200).json;
+    let first = body["account_ids"][0].clone();
+    let other = accounts["data"].as_array().expect("a list").iter().find(|account| account["id"] != first);
+    body["account_ids"] = json!([other.expect("another account")["id"]]);
+    let made = house.post("/admin/engine-tokens", &body).token(operator).send().expect(201);
+    made.json["token"].as_str().expect("a token").to_owned()
+}
+
+#[test]
+fn a_token_is_for_the_origin_that_asked_for_it() {
+    let (mut house, assistant, engine) = open(&web("https://media.example/web", 0));
+    let body = json!({ "assistant_id": assistant });
+    let made = house.post("/user/web_calls", &body).header("origin", "https://shop.example").send().expect(201).json;
+    let mut from = |origin: Value| {
+        let body = json!({ "type": "web", "token": made["token"], "origin": origin });
+        house.post("/engine/calls", &body).token(&engine).send()
+    };
+    from(json!("https://evil.example")).message(403, "The token is for a page of another origin.");
+    from(json!("https://shop.example")).expect(201);
+}
+
+#[test]
+fn the_least_loaded_engine_with_a_web_leg_is_named() {
+    let (mut house, assistant, engine) = open(&json!({ "legs": ["sip"], "web_url": "https://sip.example" }));
+    make(&mut house, assistant).expect(503);
+    beat(&mut house, &engine, "two", &json!({ "legs": ["web"] }));
+    make(&mut house, assistant).expect(503);
+    beat(&mut house, &engine, "three", &web("https://three.example", 10));
+    make(&mut house, assistant).expect(503);
+    for (name, running, want) in [("four", 5, "four"), ("five", 3, "five"), ("six", 4, "five")] {
+        beat(&mut house, &engine, name, &web(&format!("https://{name}.example"), running));
+        let url = make(&mut house, assistant).expect(201).json["engine_url"].clone();
+        assert_eq!(url, format!("https://{want}.example"));
+    }
+    // One that is busy otherwise comes last, and one that was not heard of for a minute does not come.
+    let mut busy = web("https://five.example", 3);
+    busy["load"] = json!(0.9);
+    beat(&mut house, &engine, "five", &busy);
+    assert_eq!(make(&mut house, assistant).expect(201).json["engine_url"], "https://six.example");
+    house.now = house.now.plus_seconds(60);
+    make(&mut house, assistant).message(503, "No voice engine is attached to place the call.");
+}
+
+#[test]
+fn a_web_call_names_its_token_or_an_assistant() {
+    let (mut house, _, engine) = open(&web("https://media.example/web", 0));
+    let got = house.post("/engine/calls", &json!({ "type": "web" })).token(&engine).send();
+    got.wrong(&["assistant_id"]);
+    make(&mut house, 77).expect(404);
+}
