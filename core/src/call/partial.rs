@@ -1,5 +1,5 @@
 //! Partial lines: what has been understood of a line that is not over. They are for whoever follows the call live, and
-//! are never stored: the last one of each call stands in memory until its line comes (docs/api.md, Live events).
+//! are never stored: the last one of each call stands in memory until its line comes (docs/api.md, Events of a call).
 
 use crate::http::stream::Passing;
 use crate::json::{self, Members, Value};

@@ -55,7 +55,7 @@ record! {
         /// Time limits of the call, seconds.
         timings: Timings = object::<Timings>().required(),
         /// How turns are taken, from the settings that say so.
-        turns: Turns = object::<Turns>().required(),
+        turns: TurnTaking = object::<TurnTaking>().required(),
         /// Functions that the model may call, in JSON Schema, each with its `kind`.
         functions: Option<Json> = any(),
     }
@@ -96,7 +96,7 @@ record! {
 
 record! {
     /// How an assistant takes turns.
-    pub struct Turns {
+    pub struct TurnTaking {
         /// What ends the customer's turn: silence, or a model that listens for the end of a thought.
         strategy: EndpointType = choice::<EndpointType>().required(),
         /// Silence that ends the customer's turn, milliseconds.
@@ -110,7 +110,7 @@ record! {
     }
 }
 
-impl Turns {
+impl TurnTaking {
     /// Sensitivities are seconds: of silence after the customer, and of speech over the assistant.
     fn of(assistant: &Assistant) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 5,000")]
@@ -226,7 +226,7 @@ fn lookups(assistant: &Assistant, catalogue: &Catalogue, texts: FilledTexts) -> 
         chat_llm_fallback: llm(assistant.chat_llm_fallback_id),
         synthesizer_provider: synthesizer(assistant, catalogue).map(EngineProvider::of),
         transcriber_provider: transcriber(assistant, catalogue).map(EngineProvider::of),
-        turns: Turns::of(assistant),
+        turns: TurnTaking::of(assistant),
         timings: Timings {
             ringing_time: assistant.ringing_time,
             max_duration: assistant.max_duration,

@@ -60,7 +60,7 @@ pub struct AssistantInfo {
     /// Message left on voicemail; `None` leaves none.
     pub voice_mail_message: Option<String>,
     /// Target of transfers; `None` without a `call_transfer` tool.
-    pub transfer: TransferTarget,
+    pub transfer: CallTarget,
     /// Whether it has the `end_call` tool, to end the call itself.
     pub ends_calls: bool,
     /// Whether it has the `dtmf_input` tool, to send keypad tones.
@@ -75,7 +75,7 @@ pub struct AssistantInfo {
 
 /// Where an assistant may transfer a call to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum TransferTarget {
+pub enum CallTarget {
     /// Nowhere: there is no `call_transfer` tool.
     #[default]
     None,
@@ -155,8 +155,8 @@ impl AssistantInfo {
             record: flag(&from["record"], false),
             end_call_on_voicemail: flag(&from["end_call_on_voicemail"], true),
             voice_mail_message: say(&from["voice_mail_message"]),
-            transfer: built_in("call_transfer").map_or(TransferTarget::None, |tool| {
-                text(&tool["phone_number"]).map_or(TransferTarget::Custom, TransferTarget::To)
+            transfer: built_in("call_transfer").map_or(CallTarget::None, |tool| {
+                text(&tool["phone_number"]).map_or(CallTarget::Custom, CallTarget::To)
             }),
             ends_calls: built_in("end_call").is_some(),
             sends_tones: built_in("dtmf_input").is_some(),

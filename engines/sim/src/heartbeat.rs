@@ -8,7 +8,7 @@ use super::desk::CallMessage;
 
 /// Periods without a heartbeat after a service that has none.
 const ABSENT_PERIODS: u32 = 6;
-/// Most calls that a heartbeat may name (docs/api.md, Heartbeats).
+/// Most calls that a heartbeat may name (docs/api.md, The engine interface).
 const CALLS_MAX: usize = 10_000;
 /// Where Linux keeps the name of the host.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";

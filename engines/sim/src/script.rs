@@ -35,7 +35,7 @@ use self::fill::Goal;
 use self::lines::EXCHANGES;
 use self::step::{Party, Pickup, ScriptAct, ScriptStep, TransferState, limited};
 use self::writer::ScriptWriter;
-use super::call::{CallInfo, Function, Knowledge, TransferTarget};
+use super::call::{CallInfo, CallTarget, Function, Knowledge};
 
 /// A number from the range reserved for fiction, for transfers to a number of the model's choice.
 const ANY_NUMBER: &str = "+12025550100";
@@ -217,13 +217,13 @@ fn transfers(writer: &mut ScriptWriter<'_>) {
     writer.opening();
     writer.human("I would rather speak with a person about this.");
     let to = match &writer.call.assistant.transfer {
-        TransferTarget::None => {
+        CallTarget::None => {
             writer.bot("I am sorry, there is nobody I could put you through to.");
             writer.human("Then I will try it another way. Goodbye.");
             return writer.close(Goal::Refused, Some(false), Party::Customer, "hung-up");
         }
-        TransferTarget::To(number) => number.clone(),
-        TransferTarget::Custom => ANY_NUMBER.into(),
+        CallTarget::To(number) => number.clone(),
+        CallTarget::Custom => ANY_NUMBER.into(),
     };
     writer.bot("Of course, {customer}. I am putting you through; please stay on the line.");
     writer.act(1_000, ScriptAct::Transfer(to.clone(), TransferState::Started));
