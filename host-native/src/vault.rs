@@ -1,7 +1,7 @@
 //! [`Vault`]: where objects are kept, a folder or an S3-compatible bucket. The core names them; here are only bytes.
 //!
 //! An object appears under its name once it is whole and durable: a file is written aside and renamed, an upload to a
-//! bucket is one request or a multipart upload. Where the store has seal keys, objects are encrypted ([`chunks`]).
+//! bucket is one request or a multipart upload. Where the store has seal keys, objects are encrypted (`chunks`).
 
 mod bucket;
 mod chunks;

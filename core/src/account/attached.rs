@@ -1,5 +1,5 @@
 //! Engines that are attached, that is, have asked for calls or renewed leases in the last minute. What they said of
-//! themselves stands in [`Space::Memory`](crate::key::Space::Memory): a host that starts hears of them again at once.
+//! themselves stands in [`Space::Memory`]: a host that starts hears of them again at once.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -62,8 +62,8 @@ pub fn job_faults() -> Key {
     key(Space::Root, Table::JobFaults, 0)
 }
 
-/// Returns the due time in a changed [`due_account`] or [`lease_due`] key, by which a host must run a tick; `None` for
-/// other keys.
+/// Returns the due time in a changed [`due_account`] or [`lease_due`](super::lease_due) key, by which a host must run a
+/// tick; `None` for other keys.
 pub fn due_of(key: &[u8]) -> Option<Timestamp> {
     let is_due = key.starts_with(&[0; 5]) && key.get(5) == Some(&(Table::DueAccount as u8));
     let account = is_due.then(|| read_due_account(key)).flatten().map(|(at, ..)| at);
