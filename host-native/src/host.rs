@@ -207,7 +207,7 @@ impl Host {
                 }
                 Ok(Output { outcome: Outcome::Park(topic, until), .. }) => {
                     let until = *deadline.get_or_insert(until);
-                    if !self.is_news(request, &answers, told, seed, (topic, until)).await {
+                    if !Box::pin(self.is_news(request, &answers, told, seed, (topic, until))).await {
                         answers.push(Answer::Elapsed);
                     }
                 }

@@ -45,7 +45,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
         }
         Ok(seed) if host.service.stores_body(&request) && request.body == Body::Pending => {
             match host.precheck(&request, &told, seed) {
-                Verdict::Store(account) => (upload::carry(host, request, body, seed, account).await, None),
+                Verdict::Store(account) => (Box::pin(upload::carry(host, request, body, seed, account)).await, None),
                 _ => Box::pin(write(host, request, body, told, seed)).await,
             }
         }
@@ -53,7 +53,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
         Ok(seed) => {
             drop(body);
             let request = Request { body: Body::None, ..request };
-            let mut reply = host.read(&request, &told, seed).await;
+            let mut reply = Box::pin(host.read(&request, &told, seed)).await;
             match std::mem::replace(&mut reply.content, Content::Empty) {
                 Content::Stream(begin) => return stream::response(host, reply, begin, request, told),
                 Content::Piece(begin) => {
@@ -62,7 +62,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
                 }
                 Content::Object(part) => {
                     let holder = host.holder(&request, &told);
-                    return match object::open(host, part, holder).await {
+                    return match Box::pin(object::open(host, part, holder)).await {
                         Ok(body) => {
                             log(host, operation, method, &reply, began, place);
                             response(reply, Some(("application/octet-stream", body)))

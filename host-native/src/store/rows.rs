@@ -199,10 +199,10 @@ mod tests {
 
     fn same(view: &dyn View, model: &Model) {
         for at in 0..20 {
-            let (key, limit) = (vec![at], usize::from(at) / 2);
+            let (key, limit) = (vec![1, at], usize::from(at) / 2);
             assert_eq!(view.get(std::slice::from_ref(&key)), Ok(vec![model.get(&key).cloned()]));
             let rows = |(key, value): (&Key, &Bytes)| (key.clone(), value.clone());
-            let all = key.clone()..vec![20];
+            let all = key.clone()..vec![1, 20];
             let first: Vec<_> = model.range(all.clone()).take(limit).map(rows).collect();
             let last: Vec<_> = model.range(all.clone()).rev().take(limit).map(rows).collect();
             for (order, rows) in [(Order::Ascending, first), (Order::Descending, last)] {
@@ -218,8 +218,8 @@ mod tests {
         let store = Store::open(&folder).expect("a store");
         let (mut model, mut before): (_, Option<(Arc<Snapshot>, Model)>) = (Model::new(), None);
         for round in 0..10_u8 {
-            let puts = (0..20).filter(|at| at % 3 != round % 3).map(|at| Change::Put(vec![at], vec![round, at]));
-            let changes: Vec<_> = puts.chain([Change::Delete(vec![round])]).collect();
+            let puts = (0..20).filter(|at| at % 3 != round % 3).map(|at| Change::Put(vec![1, at], vec![round, at]));
+            let changes: Vec<_> = puts.chain([Change::Delete(vec![1, round])]).collect();
             let mut write = store.begin().expect("a write");
             same(&write.view(None), &model);
             // Apply each change by itself, so that later ones are laid over earlier ones.

@@ -1,4 +1,4 @@
-"""What a conversation needs of the claimed assistant, typed, with SPEC.md's defaults where the claim has none.
+"""What a conversation needs of the claimed assistant, typed, with the API's defaults where the claim has none.
 
 The stored form of an assistant carries some numbers as text and some flags as 1 and 0; both are read here and nowhere
 else. What is out of its range is brought back into it.
