@@ -165,6 +165,11 @@ impl Life {
             changes.extend_from_slice(&output.changes);
             self.learn(asked.and_then(|(_, kind)| kind), output);
         }
+        // What is in no file is no part of what a disk must keep.
+        changes.retain(|change| {
+            let (Change::Put(at, _) | Change::Delete(at)) = change;
+            !key::is_memory(at)
+        });
         if changes.is_empty() {
             return write.abort().map(|()| changes);
         }
