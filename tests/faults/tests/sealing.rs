@@ -42,7 +42,8 @@ fn rows() -> Rows {
     house.make("/user/assistant", &with(assistant(), &json!({ "tools": calendar })));
     house.make("/user/phone-numbers/sip-trunks", &trunk("+40712345678"));
     house.post("/user/webhook-secrets/rotate", &json!({})).send().expect(201);
-    house.store.rows().clone()
+    // A store keeps memory's rows in memory: they stand on no disk.
+    house.store.rows().iter().filter(|(at, _)| !key::is_memory(at)).map(|(at, row)| (at.clone(), row.clone())).collect()
 }
 
 /// Reads all rows, unsealed.
