@@ -224,7 +224,7 @@ fn a_call_comes_as_the_network_writes_it() {
     let wrong = json!({ "type": "inbound", "to": "0215550101", "trunk_id": number });
     bring(&mut house, &token, &wrong).message(403, "The number is not on this trunk.");
     let nowhere = json!({ "type": "inbound", "to": "0215550100", "trunk_id": number + 50 });
-    bring(&mut house, &token, &nowhere).message(403, "The number is not on this trunk.");
+    bring(&mut house, &token, &nowhere).message(404, "No active inbound assistant holds this number.");
     let long = json!({ "type": "inbound", "from": "x".repeat(65), "to": "0215550100", "trunk_id": number });
     bring(&mut house, &token, &long).wrong(&["from"]);
 }

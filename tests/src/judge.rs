@@ -19,6 +19,8 @@ use switchboard_core::step::Output;
 
 use crate::document;
 
+/// Operations that keep what they were told when they refuse: the events that led to a tool, and that it was asked for.
+const KEEPS: [&str; 1] = ["runTool"];
 /// Letters of a refusal's sentence that identify it.
 const SAYING_MAX: usize = 40;
 
@@ -95,7 +97,8 @@ impl Judge {
         if !self.is_documented(request, route, status) {
             return Err(format!("{status} is not documented for {}", route.map_or("nothing", |route| route.id)));
         }
-        if status >= 400 && !outside && !output.changes.is_empty() {
+        let keeps = route.is_some_and(|route| KEEPS.contains(&route.id));
+        if status >= 400 && !outside && !keeps && !output.changes.is_empty() {
             return Err(format!("a refusal with {status} changes {} rows", output.changes.len()));
         }
         bounded(request, route, status)?;

@@ -213,8 +213,11 @@ fn called<'c>(ctx: &'c Ctx<'_>, to: &str, trunk: Option<u64>) -> Result<(Scope<'
         return Err(missing());
     }
     let account = root::space_of(ctx.root(), number);
-    if trunk.is_some() && !number::find(account, holder)?.is_some_and(|(_, stored)| is_of_trunk(&stored, to)) {
-        return Err(Refusal::Forbidden(NOT_ON_TRUNK.into()).into());
+    if trunk.is_some() {
+        let (_, stored) = number::find(account, holder)?.ok_or_else(missing)?;
+        if !is_of_trunk(&stored, to) {
+            return Err(Refusal::Forbidden(NOT_ON_TRUNK.into()).into());
+        }
     }
     let facets = Vec::from([facet_of_number(holder), facet_of_type(Direction::Inbound)]);
     let holders = page(account, Kind::Assistant, &Query::of(facets, Order::Ascending, 0, 1))?.ids;

@@ -165,7 +165,7 @@ impl World {
         let is_own = released || known.is_none_or(|call| call.engine == u32::try_from(at + 1).ok());
         hears(saying, known, is_own, heard)?;
         let Heard::Said(status, answer) = heard else { return Ok(()) };
-        self.stored(at, call, saying, *status, is_own)?;
+        self.stored(at, call, saying, *status)?;
         let commands = answer["commands"].as_array().cloned().unwrap_or_default();
         let disobeys = self.random.chance(self.engines[at].manners.disobeys);
         let Some(session) = self.engines[at].held.get_mut(&call) else { return Ok(()) };
@@ -194,17 +194,18 @@ impl World {
     }
 
     /// Notes what a true report that was taken means: whose phone rings, and what must be stored of it.
-    fn stored(&mut self, at: usize, call: u64, saying: Saying, status: u16, is_own: bool) -> Held {
+    fn stored(&mut self, at: usize, call: u64, saying: Saying, status: u16) -> Held {
         let outbound = self.mirror.calls.get(&id::split(call)).is_some_and(|call| call.kind == "outbound");
         let Some(session) = self.engines[at].held.get_mut(&call).filter(|_| saying == Saying::Truth) else {
             return Ok(());
         };
-        let open = session.open.clone().unwrap_or_default();
-        if open.iter().any(|event| event["type"] == "release") && (status == 200 || !is_own) {
-            self.handing.refuse(call, at);
-        }
         if status != 200 {
             return Ok(());
+        }
+        let open = session.open.clone().unwrap_or_default();
+        // Where the answer got lost, the lease may have ended before the service heard of it.
+        if open.iter().any(|event| event["type"] == "release") {
+            self.handing.refuse(call, at);
         }
         let rings = session.rings() && session.protocol == 2 && outbound;
         if rings {

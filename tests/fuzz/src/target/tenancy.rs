@@ -417,6 +417,8 @@ mod tests {
         }
         assert_eq!(missed, []);
         let paths = ROUTES.iter().filter(|route| route.who == Who::User || route.who == Who::Engine);
+        // The id of a check names no row, and is drawn.
+        let paths = paths.filter(|route| route.id != "answerTrunkCheck");
         for pattern in paths.flat_map(|route| route.paths).filter(|path| path.contains('{')) {
             assert!(PATHS.iter().any(|(start, _)| pattern.starts_with(start)), "{pattern}");
         }
