@@ -97,6 +97,13 @@ record! {
     }
 }
 
+impl LlmModel {
+    /// Returns what the price list calls it: its short name, else its name.
+    pub fn price_code(&self) -> &str {
+        self.code.as_deref().unwrap_or(&self.name)
+    }
+}
+
 record! {
     /// A model of the `multimodal` and `dualplex` modes.
     pub struct MultimodalModel {

@@ -235,7 +235,7 @@ fn the_answer_comes_as_frames_for_whoever_prefers_them() {
 fn a_turn_that_failed_costs_nothing_and_its_message_is_answered_when_it_is_said_again() {
     let mut house = asking();
     let operator = house.operator.clone();
-    let prices = json!({ "items": [{ "unit": "chat_message", "price": 0.25 }] });
+    let prices = json!({ "items": [{ "unit": "chat_message", "price": 1 }, { "unit": "chat_message", "code": "gpt-4.1", "price": 0.25 }] });
     house.put("/admin/prices", &prices).token(&operator).send().expect(200);
     house.put("/admin/accounts/1", &json!({ "balance": 0.30 })).token(&operator).send().expect(200);
     let id = house.make("/user/assistant", &assistant());

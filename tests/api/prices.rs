@@ -157,8 +157,8 @@ fn an_answer_costs_what_the_list_says_when_its_turn_begins() {
     // The assistant's model may have a price of its own.
     let models = house.get("/user/assistants/models").json;
     let model = models.as_array().and_then(|models| models.iter().find(|model| model["id"] == 1)).expect("the model");
-    let model = model["name"].as_str().expect("its name").to_owned();
-    let own = list(&[("chat_message", None, 1.0), ("chat_message", Some(&model), 2.0)]);
+    assert_eq!(model["name"], "GPT-4.1");
+    let own = list(&[("chat_message", None, 1.0), ("chat_message", Some("gpt-4.1"), 2.0)]);
     put(&mut house, &own).send().expect(200);
     say(&mut house, &talk, "And by its model?").expect(200);
     assert_eq!(costs(&mut house), (json!(7.750_001), json!(7.750_001), json!(2.249_999)));

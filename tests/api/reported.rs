@@ -179,6 +179,7 @@ fn what_a_call_used_is_priced_by_the_list_unless_the_engine_says_what_it_cost() 
         { "unit": "stt_second", "code": "deepgram", "price": 0.002 },
         { "unit": "tts_character", "price": 0.00001 },
         { "unit": "llm_token_in", "price": 0.000_002 },
+        { "unit": "llm_token_in", "code": "gpt-4.1", "price": 0.000_004 },
         { "unit": "llm_token_out", "price": 0.000_008 },
         { "unit": "carrier_second", "price": 0.0001 },
         { "unit": "platform_minute", "price": 0.06 },
@@ -197,9 +198,9 @@ fn what_a_call_used_is_priced_by_the_list_unless_the_engine_says_what_it_cost() 
         said.push(json!({ "type": "ended" }));
         line.say(&mut house, &mut held, &said).expect(200);
         let shown = call(&mut house, &held);
-        let parts = json!({ "carrier": 0.012, "stt": 60.0 * second, "llm": 0.024, "tts": 0.008, "platform": 0.09 });
+        let parts = json!({ "carrier": 0.012, "stt": 60.0 * second, "llm": 0.044, "tts": 0.008, "platform": 0.09 });
         assert_eq!(shown["cost_breakdown"], parts);
-        let (carrier, total) = if is_priced { (0.01, 0.5) } else { (0.012, 0.134 + 60.0 * second) };
+        let (carrier, total) = if is_priced { (0.01, 0.5) } else { (0.012, 0.154 + 60.0 * second) };
         assert_eq!(shown["carrier_cost"], carrier);
         assert!((shown["total_cost"].as_f64().expect("a number") - total).abs() < 1e-9, "{shown}");
         let left =

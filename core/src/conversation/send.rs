@@ -14,6 +14,7 @@ use super::visit;
 use crate::account::prices::{PriceUnit, price};
 use crate::account::profile::{Profile, dollars};
 use crate::assistant;
+use crate::engine::codes;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::Reply;
@@ -155,7 +156,7 @@ impl ConversationTurn<'_, '_> {
 
     /// Returns the price of an answer, millionths of a dollar: that of the assistant's model if it has one.
     fn price(&self) -> Result<i64, Halt> {
-        let [model, _] = self.talk.models(self.ctx.setup.catalogue());
+        let model = codes(&self.talk.assistant, self.ctx.setup.catalogue()).llm;
         Ok(price(root::of(self.account), PriceUnit::ChatMessage, model)?)
     }
 

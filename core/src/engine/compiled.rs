@@ -144,7 +144,7 @@ pub fn codes<'a>(assistant: &Assistant, catalogue: &'a Catalogue) -> Codes<'a> {
     Codes {
         stt: transcriber(assistant, catalogue).map(|provider| &*provider.code),
         llm: match assistant.mode {
-            Mode::Pipeline => llm.map(|model| &*model.name),
+            Mode::Pipeline => llm.map(LlmModel::price_code),
             Mode::Multimodal | Mode::Dualplex => multimodal.map(|model| &*model.code),
         },
         tts: synthesizer(assistant, catalogue).map(|provider| &*provider.code),

@@ -55,22 +55,31 @@ pub fn test(share: Share) -> Done {
     // The edge's shells are features, because a component has only one of them.
     let shells = "switchboard-service/p2,switchboard-service/p3";
     let lints = ["clippy", "--workspace", "--all-targets", "--features", shells, "--quiet", "--", "-D", "warnings"];
-    step("lints", "cargo", &lints)?;
-    // The tests of the hosts need the component; the binary they start is built along with them.
-    component()?;
-    js()?;
+    // The tests of the hosts need the component; the binary they start is built along with them. Its last step, and that
+    // of the core for JavaScript, are one compiler on one core: the lints use the other.
+    beside(component_and_js, || step("lints", "cargo", &lints))?;
     let excluded = UNTESTED.iter().flat_map(|name| ["--exclude", name]);
     let tests: Vec<&str> = ["test", "--workspace", "--quiet"].into_iter().chain(excluded).collect();
     step("tests", "cargo", &tests)?;
     node_tests()?;
     // The fuzzer uses one core, the documents the other.
+    beside(schemathesis::each_commit, || rustdoc().and_then(|()| purity()).and_then(|()| separation()))?;
+    licences()?;
+    // Whoever listens and speaks in time does so alone.
+    if share == Share::All { voice::run() } else { Ok(()) }
+}
+
+/// Does two chores at once.
+fn beside(one: fn() -> Done, other: impl FnOnce() -> Done) -> Done {
     std::thread::scope(|scope| {
-        let fuzzer = scope.spawn(schemathesis::each_commit);
-        let engine = || if share == Share::All { voice::run() } else { Ok(()) };
-        let rest = rustdoc().and_then(|()| purity()).and_then(|()| separation()).and_then(|()| engine());
-        fuzzer.join().map_err(|_| "the fuzzer's chore panicked".to_owned())?.and(rest)
-    })?;
-    licences()
+        let one = scope.spawn(one);
+        let other = other();
+        one.join().map_err(|_| "a chore panicked".to_owned())?.and(other)
+    })
+}
+
+fn component_and_js() -> Done {
+    component().and_then(|()| js())
 }
 
 /// Rewrites the `OpenAPI` document, and plays its examples for it.
