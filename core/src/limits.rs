@@ -109,6 +109,16 @@ pub const LEASE_SECONDS: u64 = 30;
 pub const WEB_TOKEN_SECONDS: u64 = 60;
 /// Most SIP trunks that an engine is told of.
 pub const TRUNKS_MAX: usize = 10_000;
+/// Registrations with trunks that one heartbeat tells of.
+pub const REGISTRATIONS_TOLD_MAX: usize = 1_000;
+/// How long a trunk's check is waited for, seconds.
+pub const TRUNK_CHECK_SECONDS: u64 = 30;
+/// Most steps of a trunk's check.
+pub const TRUNK_CHECK_STEPS_MAX: usize = 8;
+/// Checks of trunks that are under way at once: of all accounts, and of one.
+pub const TRUNK_CHECKS_MAX: usize = 64;
+/// As [`TRUNK_CHECKS_MAX`], of one account.
+pub const TRUNK_CHECKS_OF_ACCOUNT_MAX: usize = 4;
 /// Shortest silence that ends a customer's turn, milliseconds: words have gaps as well.
 pub const TURN_STOP_MS_MIN: u32 = 200;
 /// Longest text about arguments that do not fit a function, bytes.

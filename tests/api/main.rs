@@ -62,6 +62,7 @@ mod tables;
 mod takeovers;
 mod telephony;
 mod tools;
+mod trunk_checks;
 mod unknown_members;
 mod web_calls;
 mod webhooks;

@@ -162,7 +162,7 @@ fn a_trunk_is_a_number_whose_password_is_never_shown() {
         "id": id, "phone_number": "+40700000002", "nickname": "Office", "sip_username": "anna",
         "sip_address": "sip.example:5060", "sip_calling_format": "+e164", "inbound_authorization_type": "auth",
         "allowed_inbound_ips": [], "country_code": null, "outbound_proxy": null, "created_at": house.now.iso(),
-        "sip_trunk_type": "number", "inbound_trunk_id": null, "outbound_trunk_id": null, "updated_at": house.now.iso(),
+        "sip_trunk_type": "number", "inbound_trunk_id": null, "outbound_trunk_id": null, "registration": null, "updated_at": house.now.iso(),
     });
     assert_eq!((got.json["message"].is_string(), &got.json["data"]), (true, &want));
     let path = format!("{TRUNKS}/{id}");

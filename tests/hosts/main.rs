@@ -32,6 +32,7 @@ mod shares;
 mod spreadsheet;
 mod stopping;
 mod tour;
+mod trunk_checks;
 mod watching;
 
 use switchboard_tests::server;

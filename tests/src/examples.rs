@@ -52,8 +52,8 @@ const ORDER: &str = "
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
 
-/// Operations whose examples are not played, because only faults make what they are about: jobs that were set aside.
-const UNPLAYED: [&str; 2] = ["retryJob", "dropJob"];
+/// Operations whose examples are not played: jobs are set aside by faults alone, and a check waits for an engine.
+const UNPLAYED: [&str; 4] = ["retryJob", "dropJob", "checkTrunk", "answerTrunkCheck"];
 
 /// What a page says of one operation.
 struct Section {

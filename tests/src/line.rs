@@ -30,6 +30,16 @@ impl Line {
         Self { token: made.json["token"].as_str().expect("a token").to_owned() }
     }
 
+    /// Creates a token with which an engine gets credentials, and says that it checks trunks.
+    pub fn checking(house: &mut House) -> Self {
+        let (operator, new) = (house.operator.clone(), json!({ "name": "Test", "telephony": true }));
+        let made = house.post("/admin/engine-tokens", &new).token(&operator).send().expect(201);
+        let line = Self { token: made.json["token"].as_str().expect("a token").to_owned() };
+        let claim = json!({ "engine": "test", "protocol": 2, "capacity": 0, "checks": true });
+        house.post("/engine/claim", &claim).token(&line.token).from("127.0.0.1").send().expect(200);
+        line
+    }
+
     /// Claims up to `capacity` calls.
     pub fn claim(&self, house: &mut House, capacity: u32) -> Vec<Held> {
         let body = json!({ "engine": "test", "capacity": capacity });

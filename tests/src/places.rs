@@ -86,6 +86,8 @@ impl Places {
             ("/user/knowledgebases", "{document_id}", document),
             ("/user/calls", "{id}", call),
             ("/engine/calls", "{id}", call),
+            // Of a check that was never asked for: a row of it lives for seconds.
+            ("/engine/checks", "{id}", 1),
             ("/user/do-not-call/imports", "{id}", numbers),
             ("/user/do-not-call", "{id}", suppressed),
             ("/user/webhook-deliveries", "{id}", delivery),

@@ -10,7 +10,9 @@ use crate::json::ToJson;
 use crate::key::{self, Space};
 use crate::limits::{ENGINE_LEGS_MAX, ENGINES_MAX, ENGINES_OF_TOKEN_MAX};
 use crate::record;
-use crate::record::{Cell, Cells, ColumnType, Record, Stored, count, format, int, micros, number, text, texts};
+use crate::record::{
+    Cell, Cells, ColumnType, Record, Stored, boolean, count, format, int, micros, number, text, texts,
+};
 use crate::root;
 use crate::store::Scope;
 use crate::time::Timestamp;
@@ -57,6 +59,8 @@ record! {
         protocol: u32 = count().or_int(1),
         /// What its last heartbeat said.
         about: Option<About> = record::object::<About>(),
+        /// Whether its last claim said that it checks trunks.
+        checks: bool = boolean().or_bool(false),
         /// When it was heard of last.
         seen_at: Timestamp = micros().required(),
     }
@@ -75,17 +79,29 @@ pub fn id_of(token: u32, name: &str) -> u64 {
     digest.iter().take(6).fold(0, |id, byte| id << 8 | u64::from(*byte))
 }
 
-/// Notes that an engine was heard of, and with `about` what it says of itself. Engines that have gone make room for new
-/// ones; where there is none, a new one is not noted.
-pub fn note(root: Scope<'_>, token: u32, name: &str, protocol: u32, about: Option<About>) -> Result<(), Stop> {
+/// What an engine says when it is heard of.
+pub enum EngineSaying {
+    /// A claim: whether it checks trunks.
+    Claim(bool),
+    /// A heartbeat: what it says of itself.
+    Heartbeat(About),
+}
+
+/// Notes that an engine was heard of, and what it says. Engines that have gone make room for new ones; where there is
+/// none, a new one is not noted.
+pub fn note(root: Scope<'_>, token: u32, name: &str, protocol: u32, said: EngineSaying) -> Result<(), Stop> {
     let (memory, at) = (root::memory(root), key::engine(token, name));
     let known = memory.get(at.clone())?.map(|bytes| AttachedEngine::read(&bytes)).transpose()?;
     if known.is_none() && !has_room(root, token)? {
         return Ok(());
     }
-    let about = about.or(known.and_then(|known| known.about));
-    let engine =
-        AttachedEngine { name: name.to_string(), protocol, about, seen_at: root.now(), rest: record::Rest::default() };
+    let (about, checks) = known.map_or((None, false), |known| (known.about, known.checks));
+    let (about, checks) = match said {
+        EngineSaying::Claim(checks) => (about, checks),
+        EngineSaying::Heartbeat(about) => (Some(about), checks),
+    };
+    let (name, seen_at) = (name.to_string(), root.now());
+    let engine = AttachedEngine { name, protocol, about, checks, seen_at, rest: record::Rest::default() };
     memory.put(at, engine.to_json())
 }
 

@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 
 use super::compiled::{self, Compiled};
 use super::tables::{Claim, ClaimedBy, Unsupported};
-use super::telephony;
+use super::{telephony, trunk_checks};
+use crate::account::attached::EngineSaying;
 use crate::account::profile::Profile;
 use crate::account::{attached, plan};
 use crate::call::command::{self, Command};
@@ -45,7 +46,7 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
     let body: Claim = ctx.body()?;
     telephony::shows_credentials(ctx)?;
     let engine = ctx.engine();
-    attached::note(ctx.root(), engine.token, &body.engine, body.protocol, None)?;
+    attached::note(ctx.root(), engine.token, &body.engine, body.protocol, EngineSaying::Claim(body.checks))?;
     let wants_none = body.capacity == 0 || attached::is_drained(ctx.root(), engine.token, &body.engine)?;
     let claimed = if wants_none || yields(ctx, engine)? { Claimed::default() } else { take(ctx, engine, &body)? };
     if let Claimed { suspect: Some(Suspect { at, tries }), .. } = &claimed
@@ -55,7 +56,9 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         return Err(Halt::Yield);
     }
     let commands = if body.protocol >= 2 { commands(ctx, engine, &body)? } else { Vec::new() };
-    if claimed.calls.is_empty() && commands.is_empty() && body.wait > 0 && !ctx.has_waited() {
+    let checks = trunk_checks::take(ctx, engine, &body)?;
+    let has_nothing = claimed.calls.is_empty() && commands.is_empty() && checks.is_empty();
+    if has_nothing && body.wait > 0 && !ctx.has_waited() {
         // A parked exchange is not committed: calls that ended instead of being handed out would wait as long as the
         // claim.
         if claimed.is_settled {
@@ -69,6 +72,7 @@ pub fn claim(ctx: &Ctx<'_>) -> Handled {
         claimed.iter().for_each(|entry| array.entry(Raw(entry)));
         array.close();
         o.member("commands", &commands);
+        o.member("checks", &checks);
     }))
     .header("cache-control", "no-store"))
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::tables::{Heartbeat, RenewedLeases};
-use crate::account::attached::{self, About};
+use crate::account::attached::{self, About, EngineSaying};
 use crate::call::lease::{self, Lease};
 use crate::call::{CallRow, command};
 use crate::http::ctx::Ctx;
@@ -11,16 +11,19 @@ use crate::http::reply::Reply;
 use crate::http::route::Handled;
 use crate::id;
 use crate::limits::LEASE_SECONDS;
+use crate::number::registration;
 use crate::record::Iso;
 use crate::root;
 use crate::view::Stop;
 
 /// `POST /engine/heartbeat`
 pub fn heartbeat(ctx: &Ctx<'_>) -> Handled {
-    let Heartbeat { engine, protocol, calls, version, host, capacity, running, load, legs, web_url } = ctx.body()?;
+    let Heartbeat { engine, protocol, calls, version, host, capacity, running, load, legs, web_url, trunks } =
+        ctx.body()?;
     let about = About { version, host, capacity, running, load, legs, web_url };
     let token = ctx.engine().token;
-    attached::note(ctx.root(), token, &engine, protocol, Some(about))?;
+    attached::note(ctx.root(), token, &engine, protocol, EngineSaying::Heartbeat(about))?;
+    registration::note(ctx, &engine, &trunks)?;
     let (mut lost, mut commands) = (Vec::new(), Vec::new());
     let places: Vec<_> = calls.iter().map(|call| id::split(*call)).collect();
     let leases = lease::of_all(ctx.root(), &places)?;

@@ -12,8 +12,10 @@ use crate::call::tables::{Call, CallStatus, CallType};
 use crate::catalogue::Mode;
 use crate::limits::{
     ARGUMENT_FAULTS_BYTES_MAX, ARGUMENTS_BYTES_MAX, CAPACITY_MAX, CLAIM_WAIT_SECONDS, CLAIMED_MAX, ENGINE_EVENTS_MAX,
-    ENGINE_LEGS_MAX, FILTER_MAX, HEARTBEAT_CALLS_MAX, PASSAGES_MAX, TOOL_EVENT_BODY_BYTES_MAX,
+    ENGINE_LEGS_MAX, FILTER_MAX, HEARTBEAT_CALLS_MAX, PASSAGES_MAX, REGISTRATIONS_TOLD_MAX, TOOL_EVENT_BODY_BYTES_MAX,
+    TRUNK_CHECKS_MAX,
 };
+use crate::number::registration::ToldRegistration;
 use crate::record::{
     ColumnType, Iso, Json, Secret, Variables, any, any_within, boolean, bytes, choice, choices, count, format, id, ids,
     int, iso, list, number, object, require, tagged, text, texts, variables,
@@ -48,6 +50,18 @@ record! {
         protocol: u32 = int(1, PROTOCOL as i64).or_int(1),
         /// Calls that the engine wants; it narrows what its token may have.
         filter: Option<ClaimFilter> = object::<ClaimFilter>(),
+        /// Whether the engine checks SIP trunks; such checks go to tokens with `telephony` alone.
+        checks: bool = boolean().or_bool(false),
+    }
+}
+
+record! {
+    /// A SIP trunk that a user wants checked.
+    pub struct AskedTrunkCheck {
+        /// Id of the check, to answer it by.
+        id: String = text(0, 36).required(),
+        /// The trunk, with its credentials.
+        trunk: Telephony = object::<Telephony>().required(),
     }
 }
 
@@ -75,6 +89,8 @@ record! {
         calls: Vec<Claimed> = list::<Claimed>(CLAIMED_MAX),
         /// New commands to calls that the engine has; empty for an engine of edition 1.
         commands: Vec<Command> = list::<Command>(0),
+        /// Trunks to check, each answered within half a minute; only for an engine that says that it checks them.
+        checks: Vec<AskedTrunkCheck> = list::<AskedTrunkCheck>(TRUNK_CHECKS_MAX),
     }
 }
 
@@ -101,6 +117,8 @@ record! {
         legs: Vec<String> = texts(&LEG, ENGINE_LEGS_MAX),
         /// Where browsers reach its web leg: an https URL, or http on this machine.
         web_url: Option<String> = text(1, 255).form(&format::PRIVATE_URL),
+        /// Trunks that the engine registers with, and how that goes; their accounts see it on the trunk.
+        trunks: Vec<ToldRegistration> = list::<ToldRegistration>(REGISTRATIONS_TOLD_MAX),
     }
 }
 

@@ -184,7 +184,8 @@ impl Telephony {
 /// Port at which SIP is spoken over TLS (RFC 3261, section 19.1.2).
 const TLS_PORT: &str = ":5061";
 
-fn sip(account: Scope<'_>, count: u32, trunk: &TrunkSettings, password: Option<&Vec<u8>>) -> Telephony {
+/// Returns how calls go over a SIP trunk, with its credentials if its `password` is given.
+pub fn sip(account: Scope<'_>, count: u32, trunk: &TrunkSettings, password: Option<&Vec<u8>>) -> Telephony {
     let trunk = trunk.clone();
     let is_tls = trunk.sip_address.ends_with(TLS_PORT);
     Telephony {

@@ -106,6 +106,11 @@ impl<'a> Ctx<'a> {
         self.asks.has(&Answer::Elapsed) || self.asks.has(&Answer::Yielded)
     }
 
+    /// Returns whether the exchange has waited for news until its deadline.
+    pub fn has_elapsed(&self) -> bool {
+        self.asks.has(&Answer::Elapsed)
+    }
+
     /// Returns the part of a long list to write next; `None` for the first piece.
     pub fn rest(&self) -> Option<&'a Unwritten> {
         self.asks.rest()

@@ -97,7 +97,7 @@ pub fn secrets(space: Space) -> Key {
 /// Topic that a request can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topic {
-    /// A call that an engine may claim, or a command to one that it has.
+    /// A call that an engine may claim, a command to one that it has, or the check of a trunk.
     Waiting,
     /// The list of SIP trunks.
     Trunks,
@@ -116,6 +116,7 @@ pub fn topic_of(at: &[u8]) -> Option<Topic> {
         (Space::Account(account), table) if table == Table::CallEvent as u8 => {
             Some(Topic::Call(account, read_call_event(at)?.0))
         }
+        (Space::Memory, table) if table == Table::TrunkCheck as u8 => Some(Topic::Waiting),
         (Space::Memory, _) => read_partial(at).map(|(account, call)| Topic::Call(account, call)),
         _ => None,
     }

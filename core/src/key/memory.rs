@@ -81,3 +81,40 @@ pub fn read_partial(key: &[u8]) -> Option<(u32, u32)> {
     let (account, call) = place(key, Table::Partial)?.split_first_chunk()?;
     Some((u32::from_be_bytes(*account), u32::from_be_bytes(call.try_into().ok()?)))
 }
+
+/// Returns the key of the check of a trunk.
+pub fn trunk_check(account: u32, trunk: u32) -> Key {
+    with(key(Space::Memory, Table::TrunkCheck, 8), &[&account.to_be_bytes(), &trunk.to_be_bytes()])
+}
+
+/// Returns the range of all checks.
+pub fn trunk_checks() -> Range<Key> {
+    below(key(Space::Memory, Table::TrunkCheck, 0))
+}
+
+/// Parses account and trunk of a [`trunk_check`] key; `None` for another key.
+pub fn read_trunk_check(key: &[u8]) -> Option<(u32, u32)> {
+    let (account, trunk) = place(key, Table::TrunkCheck)?.split_first_chunk()?;
+    Some((u32::from_be_bytes(*account), u32::from_be_bytes(trunk.try_into().ok()?)))
+}
+
+/// Returns the key of what an engine says of its registration with a trunk.
+pub fn registration(account: u32, trunk: u32) -> Key {
+    with(key(Space::Memory, Table::Registration, 8), &[&account.to_be_bytes(), &trunk.to_be_bytes()])
+}
+
+/// Returns the range of all registrations.
+pub fn registrations() -> Range<Key> {
+    below(key(Space::Memory, Table::Registration, 0))
+}
+
+/// Returns the range of the registrations with the trunks of an account.
+pub fn registrations_of(account: u32) -> Range<Key> {
+    below(with(key(Space::Memory, Table::Registration, 4), &[&account.to_be_bytes()]))
+}
+
+/// Parses account and trunk of a [`registration`] key; `None` for another key.
+pub fn read_registration(key: &[u8]) -> Option<(u32, u32)> {
+    let (account, trunk) = place(key, Table::Registration)?.split_first_chunk()?;
+    Some((u32::from_be_bytes(*account), u32::from_be_bytes(trunk.try_into().ok()?)))
+}

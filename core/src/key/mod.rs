@@ -154,6 +154,8 @@ enum Table {
     Trunk = 49,
     TrunksVersion = 50,
     Brought = 51,
+    TrunkCheck = 52,
+    Registration = 53,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {

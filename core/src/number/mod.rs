@@ -3,6 +3,7 @@
 mod caller_ids;
 mod operations;
 mod purchase;
+pub mod registration;
 mod release;
 mod rows;
 pub mod tables;
@@ -13,7 +14,9 @@ pub use operations::{all, read, search, sms_capable, update};
 pub use purchase::{purchase, settle as settle_purchase};
 pub use release::{detach_all, give_back_all, has_any, release, settle as settle_release};
 pub use rows::{NumberRow, TrunkSettings};
-pub use trunks::{create as create_trunk, list as list_trunks, read as read_trunk, update as update_trunk};
+pub use trunks::{
+    create as create_trunk, list as list_trunks, named as named_trunk, read as read_trunk, update as update_trunk,
+};
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -76,6 +79,7 @@ fn remove(account: Scope<'_>, count: u32, row: &Row, stored: &NumberRow) -> Resu
     account.delete(key::unique(account.space(), Unique::Number, &unique_value(stored)))?;
     if stored.trunk.is_some() {
         root::list_trunk(account, count, false)?;
+        registration::forget(account, count)?;
     }
     account.remove(Kind::Number, count, row)
 }

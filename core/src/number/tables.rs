@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::registration::Registration;
 use super::rows::NumberRow;
 use crate::json::{ToJson, Value};
 use crate::limits::URL_MAX;
@@ -10,7 +11,7 @@ use crate::numbering::dialing::DialingCountry;
 use crate::numbering::{self, Offer};
 use crate::record::{
     Cell, ColumnType, Field, Iso, Secret, boolean, boolean_or_text, choice, form_if, form_unless, format, id, is_e164,
-    iso, number, require, text, texts,
+    iso, number, object, require, text, texts,
 };
 use crate::{choice, record};
 
@@ -373,6 +374,8 @@ record! {
         inbound_trunk_id: Option<String> = text(0, 255),
         /// Always null, for the same reason.
         outbound_trunk_id: Option<String> = text(0, 255),
+        /// How an engine's registration with the trunk goes; null while no attached engine tells of one.
+        registration: Option<Registration> = object::<Registration>(),
         /// Time of creation, UTC.
         created_at: Iso = iso().required(),
         /// Time of the last change, UTC.

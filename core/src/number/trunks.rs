@@ -3,7 +3,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::operations::named;
+use super::operations::named as named_number;
+use super::registration::{self, Registration};
 use super::rows::{NumberRow, TrunkSettings, facet_of_type};
 use super::tables::{NewTrunk, NumberType, Trunk};
 use super::{insert, unique_value};
@@ -30,7 +31,7 @@ fn members(settings: TrunkSettings, password: &[u8]) -> Result<Members, Stop> {
     Ok(json::members(&settings.into_body(Some(Secret(password)).filter(|password| !password.0.is_empty()))))
 }
 
-fn shown(id: u64, stored: &NumberRow) -> Result<Trunk, Stop> {
+fn shown(id: u64, stored: &NumberRow, registration: Option<Registration>) -> Result<Trunk, Stop> {
     let trunk = stored.trunk.clone().ok_or(TrunkSettings::DAMAGED)?;
     Ok(Trunk {
         id,
@@ -46,6 +47,7 @@ fn shown(id: u64, stored: &NumberRow) -> Result<Trunk, Stop> {
         outbound_proxy: trunk.outbound_proxy,
         inbound_trunk_id: None,
         outbound_trunk_id: None,
+        registration,
         created_at: stored.created_at,
         updated_at: trunk.updated_at.unwrap_or(stored.created_at),
     })
@@ -75,9 +77,10 @@ fn stored(new: &NewTrunk, created_at: Iso) -> (NumberRow, Vec<u8>) {
 /// `GET /user/phone-numbers/sip-trunks`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
     let rows = ctx.account().list(Kind::Number, &facet_of_type(NumberType::Sip), PLAN_ROWS_MAX)?;
+    let mut registrations = registration::of_account(ctx.account())?;
     let trunks = rows
         .into_iter()
-        .map(|(count, row)| shown(ctx.id(count), &NumberRow::read(&row.public)?))
+        .map(|(count, row)| shown(ctx.id(count), &NumberRow::read(&row.public)?, registrations.remove(&count)))
         .collect::<Result<Vec<_>, Stop>>()?;
     Ok(Reply::ok(&data(&trunks)))
 }
@@ -93,7 +96,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     stored.created_at = Iso(created_at);
     insert(account, count, &stored, &password)?;
     own(account, ctx.caller().account, count, &stored)?;
-    Ok(Reply::created(&message_data("SIP trunk created successfully.", &shown(ctx.id(count), &stored)?)))
+    Ok(Reply::created(&message_data("SIP trunk created successfully.", &shown(ctx.id(count), &stored, None)?)))
 }
 
 /// Refuses a number that somebody has, or an extension that the account has at this address.
@@ -115,14 +118,23 @@ fn own(account: Scope<'_>, owner: u32, count: u32, stored: &NumberRow) -> Result
 }
 
 fn trunk(ctx: &Ctx<'_>) -> Result<(u32, Row, NumberRow), Halt> {
-    let (count, row, stored) = named(ctx, MISSING)?;
+    let (count, row, stored) = named_number(ctx, MISSING)?;
     if stored.r#type == NumberType::Sip { Ok((count, row, stored)) } else { Err(Refusal::NotFound(MISSING).into()) }
+}
+
+/// Returns the count of the trunk that the path names, or 404.
+pub fn named(ctx: &Ctx<'_>) -> Result<u32, Halt> {
+    trunk(ctx).map(|(count, ..)| count)
+}
+
+fn registration(ctx: &Ctx<'_>, count: u32) -> Result<Option<Registration>, Stop> {
+    Ok(registration::of_account(ctx.account())?.remove(&count))
 }
 
 /// `GET /user/phone-numbers/sip-trunks/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
     let (count, _, stored) = trunk(ctx)?;
-    Ok(Reply::ok(&data(&shown(ctx.id(count), &stored)?)))
+    Ok(Reply::ok(&data(&shown(ctx.id(count), &stored, registration(ctx, count)?)?)))
 }
 
 /// `PUT /user/phone-numbers/sip-trunks/{id}`
@@ -131,7 +143,7 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     let settings = before.trunk.clone().ok_or(TrunkSettings::DAMAGED)?;
     let kept = settings.rest.clone();
     let new: NewTrunk = ctx.update(members(settings, &row.private)?)?;
-    ctx.if_match(&data(&shown(ctx.id(count), &before)?))?;
+    ctx.if_match(&data(&shown(ctx.id(count), &before, registration(ctx, count)?)?))?;
     let account = ctx.account();
     let (after, password) = stored(&new, before.created_at);
     let trunk = Some(TrunkSettings::new(&new, Some(Iso(ctx.now)), kept));
@@ -139,7 +151,9 @@ pub fn update(ctx: &Ctx<'_>) -> Handled {
     rename(account, ctx.caller().account, count, (&before, &after))?;
     account.replace(Kind::Number, count, &row, &after.row(&password))?;
     root::list_trunk(account, count, true)?;
-    Ok(Reply::ok(&message_data("SIP trunk updated successfully.", &shown(ctx.id(count), &after)?)))
+    // It was about the settings before.
+    registration::forget(account, count)?;
+    Ok(Reply::ok(&message_data("SIP trunk updated successfully.", &shown(ctx.id(count), &after, None)?)))
 }
 
 fn rename(account: Scope<'_>, owner: u32, count: u32, (before, after): (&NumberRow, &NumberRow)) -> Result<(), Halt> {

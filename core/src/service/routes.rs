@@ -42,6 +42,7 @@ use crate::engine::tables::{
     Claim, Claimed, ClaimedCalls, Heartbeat, Interface, NewArrival, RenewedLeases, Reported, ToolCall, ToolReply,
 };
 use crate::engine::telephony::{Trunks, TrunksQuery};
+use crate::engine::trunk_checks::TrunkCheckSteps;
 use crate::engine::{Preview, PreviewBody};
 use crate::folder::tables::{Folder, FolderQuery, NewFolder};
 use crate::folder::{FOLDERS, LABELS};
@@ -146,6 +147,7 @@ const GROUPS: &[Group] = &[
     post(&["/user/phone-numbers/sip-trunks"], "createTrunk", "Add a SIP trunk.", number::create_trunk).about(Kind::Number).takes(NewTrunk::TABLE).makes(ReplyForm::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData).refuses(&[Cause::Limit, Cause::Conflict]),
     get(&["/user/phone-numbers/sip-trunks/{id}"], "getTrunk", "A SIP trunk.", number::read_trunk).about(Kind::Number).gives(ReplyForm::Data(Trunk::TABLE)).error_form(),
     put(&["/user/phone-numbers/sip-trunks/{id}"], "updateTrunk", "Change a SIP trunk.", number::update_trunk).about(Kind::Number).takes(NewTrunk::TABLE).gives(ReplyForm::MessageData(Trunk::TABLE)).error_form().invalid(Invalid::GivenData).refuses(&[Cause::Conflict]),
+    post(&["/user/phone-numbers/sip-trunks/{id}/check"], "checkTrunk", "Have an engine check a SIP trunk.", engine::check_trunk).about(Kind::Number).gives(ReplyForm::Data(TrunkCheckSteps::TABLE)).error_form().stores_nothing().in_several_steps().refuses(&[Cause::Conflict, Cause::NoEngine, Cause::Late]),
     get(&["/user/phone-numbers/{id}"], "getNumber", "A number.", number::read).about(Kind::Number).gives(ReplyForm::Data(Number::TABLE)).error_form(),
     put(&["/user/phone-numbers/{id}"], "updateNumber", "Rename a number.", number::update).about(Kind::Number).takes(Rename::TABLE).gives(ReplyForm::MessageData(Number::TABLE)).error_form(),
     delete(&["/user/phone-numbers/{id}"], "releaseNumber", "Give a number back.", |ctx| number::release(ctx, campaign::lose_number)).about(Kind::Number).error_form().in_several_steps().refuses(&[Cause::Declined, Cause::Outside]),
@@ -229,6 +231,7 @@ const GROUPS: &[Group] = &[
     post(&["/engine/claim"], "claimCalls", "Wait for calls, and take them.", engine::claim).by(Who::Engine).takes(Claim::TABLE).gives(ReplyForm::Bare(ClaimedCalls::TABLE)).in_several_steps().refuses(&[Cause::Exposed]),
     get(&["/engine/trunks"], "listEngineTrunks", "The SIP trunks of the accounts that an engine serves; waits for a change.", engine::trunks).by(Who::Engine).asks(TrunksQuery::TABLE).gives(ReplyForm::Bare(Trunks::TABLE)).without_etag().refuses(&[Cause::Exposed]),
     post(&["/engine/heartbeat"], "renewLeases", "Renew the leases of all calls of an engine.", engine::heartbeat).by(Who::Engine).takes(Heartbeat::TABLE).gives(ReplyForm::Bare(RenewedLeases::TABLE)).without_idempotency(),
+    post(&["/engine/checks/{id}"], "answerTrunkCheck", "Answer the check of a SIP trunk.", engine::answer_check).by(Who::Engine).takes(TrunkCheckSteps::TABLE).gives(ReplyForm::Message),
     post(&["/engine/calls"], "bringCall", "Bring an inbound or web call.", engine::create).by(Who::Engine).takes(NewArrival::TABLE).makes(ReplyForm::Bare(Claimed::TABLE)).or_looks(ReplyForm::Bare(Claimed::TABLE)).in_several_steps().refuses(&[Cause::Exposed, Cause::OffTrunk, Cause::Elsewhere, Cause::NotFound, Cause::Conflict, Cause::Unprocessable]),
     post(&["/engine/calls/{id}/events"], "reportEvents", "Say what happened in a call.", engine::report).by(Who::Engine).takes(Report::TABLE).gives(ReplyForm::Bare(Reported::TABLE)).refuses(&[Cause::OutOfOrder]),
     put(&["/engine/calls/{id}/recording"], "uploadRecording", "Upload the recording of a call.", engine::recording).by(Who::Engine).takes_object(&call::recording::MEDIA, RECORDING_BYTES_MAX).makes(ReplyForm::Bare(UploadedRecording::TABLE)).without_if_match().in_settled_steps().refuses(&[Cause::NotRecorded, Cause::Storage, Cause::Conflict, Cause::Outside, Cause::DiskFull, Cause::NotKept]),

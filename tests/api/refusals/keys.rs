@@ -9,6 +9,7 @@ use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_core::view::Scene;
 use switchboard_tests::house::{Call, Got, House, assistant, with};
+use switchboard_tests::line::Line;
 use switchboard_tests::places::Places;
 
 use super::bodies::{Sent, valid};
@@ -60,6 +61,10 @@ pub fn running(route: &'static Route) -> Option<Got> {
         "importLeads" | "importDoNotCall" => {
             let campaign = format!("?campaign_id={}", places.id("/user/campaign"));
             Sent::csv(campaign, b"phone_number\n+40700000001\n".repeat(FILE_BYTES / 26))
+        }
+        "checkTrunk" => {
+            Line::checking(&mut house);
+            Sent::json(&json!({}))
         }
         id => valid(id, &mut house, &places)?,
     };

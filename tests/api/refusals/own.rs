@@ -10,6 +10,7 @@ use switchboard_core::service::Service;
 use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome};
 use switchboard_tests::house::{Got, House, assistant, campaign, tool, trunk, with};
+use switchboard_tests::line::Line;
 use switchboard_tests::places::Places;
 
 use super::bodies::{offered, sender, valid};
@@ -65,6 +66,10 @@ pub const CASES: &[Case] = &[
     ("createCallerId", Cause::Declined, "already there", caller_id),
     ("createTrunk", Cause::Conflict, "", || trunks(|house, body| house.post("/user/phone-numbers/sip-trunks", body).send())),
     ("updateTrunk", Cause::Conflict, "", || trunks(|house, body| { let other = house.make("/user/phone-numbers/sip-trunks", &trunk("+40700000082")); house.put(&format!("/user/phone-numbers/sip-trunks/{other}"), body).send() })),
+    ("checkTrunk", Cause::NoEngine, "No voice engine", || checked(false, 1)),
+    ("checkTrunk", Cause::Late, "not answered in time", || checked(true, 1)),
+    ("checkTrunk", Cause::Conflict, "being checked", || checked(true, 2)),
+    ("answerTrunkCheck", Cause::NotFound, "Check not found", || { let (mut house, places) = filled(House::default()); house.post("/engine/checks/00000000-0000-4000-8000-000000000000", &json!({ "steps": [{ "name": "reach", "ok": true }] })).token(&places.engine).send() }),
     ("releaseNumber", Cause::Outside, "did not confirm", || released(1)),
     ("releaseNumber", Cause::Declined, "still releasing", || released(2)),
     ("deleteCall", Cause::Conflict, "still running", || calls(|house, _, target| house.delete(target))),
@@ -107,7 +112,7 @@ pub const CASES: &[Case] = &[
     ("makeWebCall", Cause::NoEngine, "No voice engine", || web_call(House::default(), &json!(null))),
     ("makeWebCall", Cause::NotFound, NOT_THERE, || web_call(House::default(), &json!(NOWHERE))),
     ("makeWebCall", Cause::Payment, "Insufficient", || web_call(poor(), &json!(null))),
-    ("bringCall", Cause::OffTrunk, "not on this trunk", || bring(House::default(), &json!({ "type": "inbound", "to": "101", "trunk_id": 1 }))),
+    ("bringCall", Cause::OffTrunk, "not on this trunk", off_trunk),
     ("bringCall", Cause::Conflict, "external_id", brought_again),
     ("runTool", Cause::Conflict, "over", || engine("tools/look", &json!({}), true, None)),
     ("runTool", Cause::TooMany, "at once", || engine("tools/look", &json!({}), false, Some(SendError::ShareUsed))),
@@ -320,7 +325,7 @@ fn with_inactive_assistant() -> (House, u64) {
 }
 
 fn bring(mut house: House, body: &Value) -> Got {
-    let line = switchboard_tests::line::Line::attach(&mut house);
+    let line = Line::attach(&mut house);
     house.post("/engine/calls", body).token(&line.token).send()
 }
 
@@ -359,6 +364,26 @@ fn brought_again() -> Got {
     let body = |from: &str| json!({ "type": "web", "assistant_id": assistant, "external_id": "a", "from": from });
     house.post("/engine/calls", &body("1")).token(&places.engine).send().expect(201);
     house.post("/engine/calls", &body("2")).token(&places.engine).send()
+}
+
+/// Brings a call to a number that is another than the trunk's.
+fn off_trunk() -> Got {
+    let mut house = House::default();
+    let id = house.make("/user/phone-numbers/sip-trunks", &trunk("+40700000084"));
+    bring(house, &json!({ "type": "inbound", "to": "101", "trunk_id": id }))
+}
+
+/// Asks so many times for the check of a trunk, which no engine answers.
+fn checked(has_engine: bool, times: u32) -> Got {
+    let mut house = House::default();
+    let id = house.make("/user/phone-numbers/sip-trunks", &trunk("+40700000083"));
+    if has_engine {
+        Line::checking(&mut house);
+    }
+    let target = format!("/user/phone-numbers/sip-trunks/{id}/check");
+    let mut ask = || house.post(&target, &json!({})).send();
+    (1..times).for_each(|_| drop(ask()));
+    ask()
 }
 
 /// Makes a web call with the house's first assistant, or with the one of this id.

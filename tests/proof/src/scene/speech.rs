@@ -79,11 +79,27 @@ impl Recorder {
         self.operate(Method::Post, "/admin/engines/1/drain", Some(&json!({ "drain": false })));
     }
 
+    /// Tells of a registration with a trunk, which its account sees, and asks for a check that no engine can do.
+    fn registered(&mut self, engine: &str) {
+        let owner = self.owner.clone();
+        let trunks = self.json(Method::Get, "/user/phone-numbers/sip-trunks", &owner, None);
+        let trunk = trunks["data"][0]["id"].clone();
+        let told = json!([{ "id": trunk, "state": "refused", "detail": "The password is wrong." }, { "id": 7, "state": "registered" }]);
+        self.engine("/engine/heartbeat", &json!({ "engine": engine, "trunks": told }));
+        self.json(Method::Get, "/user/phone-numbers/sip-trunks", &owner, None);
+        self.ask(Method::Post, &format!("/user/phone-numbers/sip-trunks/{trunk}/check"), None);
+        self.engine(
+            "/engine/checks/00000000-0000-4000-8000-000000000000",
+            &json!({ "steps": [{ "name": "resolve", "ok": true }] }),
+        );
+    }
+
     /// Asks for the trunks, and brings a call from a page: its token opens it once.
     fn web_call(&mut self, engine: &str, assistant: &Value) {
         let (token, owner) = (self.engine.clone(), self.owner.clone());
         self.json(Method::Get, "/engine/trunks", &token, None);
         self.json(Method::Get, "/engine/trunks?after=99", &owner, None);
+        self.registered(engine);
         let new = json!({ "assistant_id": assistant });
         self.ask(Method::Post, "/user/web_calls", Some(&new));
         let about = json!({ "engine": engine, "legs": ["web"], "web_url": "https://media-1.example/web" });
