@@ -15,6 +15,9 @@ NUMBER = re.compile(WHOLE.pattern + r"(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 VALIDATORS = {}
 BOOLEAN = {0: False, 1: True, "0": False, "1": True}
 
+# A recording is bytes.
+schemathesis.serializer.alias(["audio/wav", "audio/ogg", "audio/mpeg"], "application/octet-stream")
+
 
 @schemathesis.hook
 def filter_case(_context, case):
