@@ -4,6 +4,7 @@
 mod bare;
 mod day;
 mod edge;
+mod engines;
 mod fill;
 mod growth;
 mod imports;
@@ -44,6 +45,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME
   search           a knowledgebase's index
   day [SECONDS]    reads, writes and webhooks at half the peak
   talks            turns of conversations, and reads beside a thousand of them
+  engines          a thousand calls in which nothing happens, and hang-ups
   lists            pages beside SQLite
   steps            what a step consists of
   edge WASMTIME COMPONENTS  nodes at the edge
@@ -84,6 +86,7 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
         ["day"] => day::print(300),
         ["day", seconds] => day::print(seconds.parse()?),
         ["talks"] => talks::print(),
+        ["engines"] => engines::print(),
         #[cfg(feature = "beside")]
         ["lists"] => lists::print(),
         #[cfg(feature = "beside")]

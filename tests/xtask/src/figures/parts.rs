@@ -77,6 +77,12 @@ pub const PARTS: [Part; 23] = [
         measure: Measure::Program(BENCH, &["talks"], &["talks"]),
     },
     Part {
+        name: "engines",
+        title: "Engines",
+        about: "Leases, and what engines say of themselves, stand in memory. A hang-up is timed from the request until a parked claim of its engine has been answered.",
+        measure: Measure::Program(BENCH, &["engines"], &["engines"]),
+    },
+    Part {
         name: "growth",
         title: "Growing data",
         about: "One account has all the calls. *Any* page is one anywhere in the list.",
