@@ -19,7 +19,7 @@ from .peer import Peer
 from .processes import Process
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Command(Process):

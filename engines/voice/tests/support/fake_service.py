@@ -141,7 +141,7 @@ class FakeService:
         bodies = self.of(kind)
         return bodies[-1].get(member) if bodies else None
 
-    async def until(self, holds: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def until(self, holds: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait until something holds; fails with what the service saw."""
         deadline = time.monotonic() + seconds
         while not holds():
