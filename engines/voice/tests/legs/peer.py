@@ -97,6 +97,7 @@ class Peer(asyncio.DatagramProtocol):
         self.seen: list[Sip] = []
         self.credentials: tuple[str, str] | None = None  # asked for on INVITE and REGISTER
         self.registrar_status = 200
+        self.asks_options = False  # for credentials, too
         self.expires_s = 60
         self.contacts: dict[str, str] = {}
         self.refer_status, self.notify_status = 202, 200
@@ -168,7 +169,9 @@ class Peer(asyncio.DatagramProtocol):
         dialog = self.dialogs.get(message["call-id"])
         if dialog is None and message.status == 0:
             if message.method != "INVITE":
-                if message.method != "ACK":
+                is_asked = message.method == "OPTIONS" and self.asks_options
+                is_let = not is_asked or self._authorized(message, addr, "WWW-Authenticate", "authorization")
+                if is_let and message.method != "ACK":
                     self.respond(message, addr, 200 if message.method == "OPTIONS" else 481)
                 return
             if not self._authorized(message, addr, "WWW-Authenticate", "authorization"):
@@ -225,7 +228,8 @@ class Peer(asyncio.DatagramProtocol):
         if self.registrar_status != 200:
             self.respond(request, addr, self.registrar_status, to=f"{request['to']};tag=r")
         elif self._authorized(request, addr, "WWW-Authenticate", "authorization"):
-            contact = uri_of(request["contact"])
+            known = self.contacts.get(uri_of(request["to"]), "")
+            contact = uri_of(request["contact"]) or known  # none only asks (RFC 3261 section 10.2.3)
             if "expires=0" in request["contact"]:
                 self.deregistered.set()
             self.contacts[uri_of(request["to"])] = contact
