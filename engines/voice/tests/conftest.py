@@ -10,6 +10,7 @@ import pytest
 from support.fake_service import TOKEN, FakeService
 
 SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
+os.environ["SWITCHBOARD_TEST_SEED"] = str(SEED)  # where several processes share the tests, they share the seed
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -127,12 +127,12 @@ async def test_more_events_than_a_request_takes_go_before_the_tool(service: Fake
 
 async def test_the_end_is_not_held_up_by_a_tool(service: FakeService) -> None:
     service.tool_answer = (200, OK)
-    service.tool_seconds = 0.5
+    service.tool_seconds = 1.5
     async with talking(service) as (_, call):
         await call.report(Transcript("human", "Look it up, please."))
         tool = asyncio.create_task(call.tool("look_up", {}))
         await asyncio.sleep(0.05)
-        async with asyncio.timeout(0.3):
+        async with asyncio.timeout(1.2):
             await call.ended("customer")
         assert service.calls[1].status == "ended_by_customer"
         await tool

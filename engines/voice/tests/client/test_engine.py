@@ -62,7 +62,7 @@ async def test_what_a_claim_and_a_heartbeat_say(service: FakeService) -> None:
 
 async def test_no_more_calls_are_claimed_than_there_is_room(service: FakeService) -> None:
     service.offer(*range(1, 6))
-    async with engine_of(service, capacity=2) as engine:
+    async with engine_of(service, capacity=2, timing=replace(QUICK, claim_wait=10)) as engine:
         calls = [await next_call(engine), await next_call(engine)]
         await service.until(lambda: service.last("claim", "capacity") == 0)
         assert len(service.queue) == 3
@@ -71,7 +71,7 @@ async def test_no_more_calls_are_claimed_than_there_is_room(service: FakeService
         # The claim without room gives way at once to one that offers the room.
         started = time.monotonic()
         assert (await next_call(engine)).id == 3
-        assert time.monotonic() - started < 0.9  # A claim that is not woken waits for a second.
+        assert time.monotonic() - started < 8  # A claim that is not woken waits for 10 s.
         for call in engine.running:
             await call.release("the test is over")
 
@@ -79,7 +79,7 @@ async def test_no_more_calls_are_claimed_than_there_is_room(service: FakeService
 @pytest.mark.parametrize("parks", [True, False])
 async def test_a_command_reaches_a_full_engine(service: FakeService, parks: bool) -> None:
     service.parks_without_room = parks
-    timing = replace(QUICK, heartbeat=5.0 if parks else 0.05)
+    timing = replace(QUICK, claim_wait=10, heartbeat=10.0 if parks else 0.05)
     async with talking(service, capacity=1, timing=timing) as (_, call):
         await service.until(lambda: service.last("claim", "capacity") == 0)
         await asyncio.sleep(0.02)
@@ -87,7 +87,7 @@ async def test_a_command_reaches_a_full_engine(service: FakeService, parks: bool
         started = time.monotonic()
         command = await anext(call.commands)
         assert command.type == "hangup"
-        assert time.monotonic() - started < 0.9  # As above; with `parks` a heartbeat comes after 5 s.
+        assert time.monotonic() - started < 8  # As above; with `parks` a heartbeat comes after 10 s, too.
         await call.done(command)
         await call.ended("assistant")
     assert service.calls[1].commands[0].result is not None
@@ -125,7 +125,7 @@ async def test_a_hang_up_reaches_the_call_at_every_moment(service: FakeService) 
             for event in (Dialing(), Ringing(), Answered(), Transcript("bot", "Hello."))[:count]:
                 await call.report(event)
             service.command(call.id, "hangup")
-            command = await asyncio.wait_for(anext(call.commands), 1)
+            command = await asyncio.wait_for(anext(call.commands), 10)
             await call.done(command)
             await call.ended("assistant", "hang-up by API")
             expected = "ended_by_assistant" if count >= 3 else "failed"
@@ -162,7 +162,7 @@ async def test_a_call_that_is_lost_is_told_so(service: FakeService, how: str) ->
         else:
             service.calls[1].end("ended")
             await call.report(Hold())
-        await asyncio.wait_for(call.lost.wait(), 1)
+        await asyncio.wait_for(call.lost.wait(), 10)
         assert (call.is_over, len(engine.running)) == (True, 0)
         assert [command async for command in call.commands] == []
         await call.ended("assistant")
@@ -174,7 +174,7 @@ async def test_a_call_is_lost_when_the_service_cannot_be_reached(service: FakeSe
     async with talking(service) as (_, call):
         service.plan = lambda _kind, _nth: Fault.DROP_BEFORE
         started = time.monotonic()
-        await asyncio.wait_for(call.lost.wait(), 3)
+        await asyncio.wait_for(call.lost.wait(), 10)
         assert time.monotonic() - started > 0.2
 
 
@@ -232,7 +232,7 @@ async def test_a_stopping_engine_does_not_wait_for_ever(service: FakeService, mo
     async with talking(service):
         service.plan = lambda _kind, _nth: Fault.BUSY
         started = time.monotonic()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 async def test_an_old_service_is_named_as_such(service: FakeService) -> None:
@@ -319,7 +319,7 @@ async def test_trunks_come_whenever_they_change(service: FakeService) -> None:
         assert "password='p'" not in repr(first)
         service.trunks, service.trunk_version = [], 2
         service.wake()
-        assert await asyncio.wait_for(anext(versions), 2) == Trunks(2, ())
+        assert await asyncio.wait_for(anext(versions), 10) == Trunks(2, ())
 
 
 async def test_an_engine_claims_on_through_every_fault(service: FakeService) -> None:

@@ -97,6 +97,7 @@ class Peer(asyncio.DatagramProtocol):
         self.seen: list[Sip] = []
         self.credentials: tuple[str, str] | None = None  # asked for on INVITE and REGISTER
         self.registrar_status = 200
+        self.asks_options = False  # for credentials, too
         self.expires_s = 60
         self.contacts: dict[str, str] = {}
         self.refer_status, self.notify_status = 202, 200
@@ -168,7 +169,9 @@ class Peer(asyncio.DatagramProtocol):
         dialog = self.dialogs.get(message["call-id"])
         if dialog is None and message.status == 0:
             if message.method != "INVITE":
-                if message.method != "ACK":
+                is_asked = message.method == "OPTIONS" and self.asks_options
+                is_let = not is_asked or self._authorized(message, addr, "WWW-Authenticate", "authorization")
+                if is_let and message.method != "ACK":
                     self.respond(message, addr, 200 if message.method == "OPTIONS" else 481)
                 return
             if not self._authorized(message, addr, "WWW-Authenticate", "authorization"):
@@ -179,7 +182,7 @@ class Peer(asyncio.DatagramProtocol):
             dialog.offered(message)
             self.taken_calls.put_nowait(dialog)
         elif dialog is not None:
-            dialog.take(message)
+            dialog.take(message, addr)
 
     def respond(
         self,
@@ -225,7 +228,8 @@ class Peer(asyncio.DatagramProtocol):
         if self.registrar_status != 200:
             self.respond(request, addr, self.registrar_status, to=f"{request['to']};tag=r")
         elif self._authorized(request, addr, "WWW-Authenticate", "authorization"):
-            contact = uri_of(request["contact"])
+            known = self.contacts.get(uri_of(request["to"]), "")
+            contact = uri_of(request["contact"]) or known  # none only asks (RFC 3261 section 10.2.3)
             if "expires=0" in request["contact"]:
                 self.deregistered.set()
             self.contacts[uri_of(request["to"])] = contact
@@ -357,12 +361,12 @@ class Dialog:
         """Give up while it rings: CANCEL has the INVITE's branch and number."""
         self.request("CANCEL", sequence=self.sequence)
 
-    def take(self, message: Sip) -> None:
-        """Take a message of this dialog."""
+    def take(self, message: Sip, source: tuple[str, int]) -> None:
+        """Take a message of this dialog; a request is answered to where it came from (RFC 3581)."""
         if message.status:
             self._take_response(message)
         else:
-            self._take_request(message)
+            self._take_request(message, source)
 
     def _take_response(self, message: Sip) -> None:
         if message.method == "INVITE" and message.status >= 200:
@@ -381,24 +385,24 @@ class Dialog:
         if message.status != 100:
             self.responses.put_nowait(message)
 
-    def _take_request(self, message: Sip) -> None:
+    def _take_request(self, message: Sip, source: tuple[str, int]) -> None:
         self.requests.put_nowait(message)
         match message.method:
             case "ACK":
                 self.confirmed.set()
             case "INVITE":
-                self._reoffered(message)
+                self._reoffered(message, source)
             case "CANCEL":
-                self.peer.respond(message, self.destination, 200, to=self.local)
+                self.peer.respond(message, source, 200, to=self.local)
                 self.respond(487)
             case "REFER":
-                self._referred(message)
+                self._referred(message, source)
             case _:
-                self.peer.respond(message, self.destination, 200)
+                self.peer.respond(message, source, 200)
                 if message.method == "BYE":
                     self.media.close()
 
-    def _reoffered(self, message: Sip) -> None:
+    def _reoffered(self, message: Sip, source: tuple[str, int]) -> None:
         if not tag_of(message["to"]):
             return  # the first INVITE once more
         self.invite_request = message
@@ -409,16 +413,16 @@ class Dialog:
         )
         self.peer.respond(
             message,
-            self.destination,
+            source,
             200,
             headers=f"Contact: <sip:peer@{self.peer.address}>\r\nSupported: replaces\r\n",
             body=self.sdp(),
         )
 
-    def _referred(self, message: Sip) -> None:
+    def _referred(self, message: Sip, source: tuple[str, int]) -> None:
         self.peer.respond(
             message,
-            self.destination,
+            source,
             self.peer.refer_status,
             headers=f"Contact: <sip:peer@{self.peer.address}>\r\nSupported: replaces\r\n",
         )

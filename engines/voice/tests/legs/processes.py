@@ -12,7 +12,7 @@ from typing import Self
 from .peer import Dialog, Peer
 
 TESTS = Path(__file__).parents[1]
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Process:

@@ -19,7 +19,7 @@ from .peer import Peer
 from .processes import Process
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Command(Process):
@@ -61,10 +61,12 @@ class Command(Process):
 async def command(service: FakeService) -> AsyncIterator[Command]:
     """Run it."""
     command = Command(service)
-    await command.start()
-    await service.until(lambda: len(service.of("heartbeat")) > 0, seconds=WAIT_S)
-    yield command
-    await command.stop()
+    try:
+        await command.start()
+        await service.until(lambda: len(service.of("heartbeat")) > 0, seconds=WAIT_S)
+        yield command
+    finally:
+        await command.stop()
 
 
 async def test_the_command_carries_calls_counts_refusals_and_hangs_up_after_a_crash(
@@ -100,6 +102,12 @@ async def carried_counted_and_hung_up(
     service.trunk_version += 1
     service.wake()
     await command.metric(r'^switchboard_engine_trunk_state\{worker="desk-1",trunk="5",state="wrong-credentials"\} 1$')
+    assert service.last("claim", "checks") is True
+    service.ask_check(1, service.trunks[1])
+    await service.until(lambda: 1 in service.checked)
+    assert [(step["name"], step["ok"]) for step in service.checked[1]] == [
+        ("resolve", True), ("reach", True), ("register", False),
+    ]  # fmt: skip
     dialog = await peer.call(f"sip:+12025550100@127.0.0.1:{command.sip}", door)
     assert (await dialog.final()).status == 200
     unknown = await peer.call(f"sip:+19995550100@127.0.0.1:{command.sip}", door)
@@ -116,20 +124,22 @@ async def carried_counted_and_hung_up(
 async def test_a_leg_whose_port_is_taken_says_so_and_is_tried_again(service: FakeService) -> None:
     command = Command(service)
     taken = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", command.web)
-    await command.start()
-    await command.wrote("the port of the web door is not to be had")
-    taken.close()
-    await taken.wait_closed()
-    await service.until(lambda: len(service.of("heartbeat")) > 0, seconds=WAIT_S)
-    for _ in range(100):
-        async with aiohttp.ClientSession() as session:
-            try:
-                async with session.options(f"http://127.0.0.1:{command.web}/web/calls") as answer:
-                    assert answer.status == 204
-                    break
-            except aiohttp.ClientConnectionError:
-                await asyncio.sleep(0.1)
-    else:
-        raise AssertionError(command.errors())
+    try:
+        await command.start()
+        await command.wrote("the port of the web door is not to be had")
+        taken.close()
+        await taken.wait_closed()
+        await service.until(lambda: len(service.of("heartbeat")) > 0, seconds=WAIT_S)
+        for _ in range(100):
+            async with aiohttp.ClientSession() as session:
+                try:
+                    async with session.options(f"http://127.0.0.1:{command.web}/web/calls") as answer:
+                        assert answer.status == 204
+                        break
+                except aiohttp.ClientConnectionError:
+                    await asyncio.sleep(0.1)
+        else:
+            raise AssertionError(command.errors())
+    finally:
+        await command.stop()
     assert "Traceback" not in command.output()
-    await command.stop()

@@ -15,7 +15,7 @@ import pytest
 from .conftest import free_port
 from .peer import Peer
 from .processes import Host
-from .sound import RECOGNISED, audible, power, tone
+from .sound import RECOGNISED, audible, tone, usual_power
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -87,7 +87,7 @@ async def takes_a_call(host: Host, peer: Peer) -> None:
     dialog.media.play(tone(1000, 0.4))
     await dialog.media.played()
     await asyncio.sleep(0.3)
-    assert power(audible(dialog.media.samples()), 1000) > RECOGNISED
+    assert usual_power(audible(dialog.media.samples()), 1000) > RECOGNISED
     dialog.bye()
     await dialog.response()
     assert host.alive, host.errors()

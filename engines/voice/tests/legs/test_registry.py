@@ -9,7 +9,8 @@ import pytest
 
 from support.engines import answer, engine_of
 from support.fake_service import FakeService
-from switchboard_engine.client import Call
+from switchboard_engine.client import Call, CheckStep, TrunkReport
+from switchboard_engine.client import Telephony as ClaimedTelephony
 from switchboard_engine.legs import Arrival, Leg, LegError, Line, Telephony, TrunkState, TrunkStatus
 from switchboard_engine.legs.registry import Legs, legs_of
 from switchboard_engine.settings import WorkerSettings
@@ -151,6 +152,62 @@ async def test_trunks_are_told_to_the_legs_and_registrations_dealt_out(service: 
         service.wake()
         await service.until(lambda: leg.trunks[3].password == "right")
         assert legs.trunk_states == {"1": "wrong-credentials"}
+
+
+async def test_registrations_that_are_kept_here_are_reported(service: FakeService) -> None:
+    trunk = {"kind": "sip", "address": "pbx.example", "username": "carol", "password": "s3cret"}
+    service.trunks = [{**trunk, "trunk_id": number} for number in range(1, 13)]
+    service.trunks.append({**trunk, "trunk_id": 13, "register": False})
+    leg = FakeLeg()
+    legs = Legs(engine_of(service), Handler(), {"sip": leg_of(leg)}, share=(1, 2))
+    async with legs._engine, legs:
+        await service.until(lambda: len(leg.trunks) == 13)
+        assert legs.trunk_reports == []  # nothing is known yet
+        for trunk_id, state, detail in (
+            ("2", TrunkState.REGISTERED, ""),
+            ("4", TrunkState.WRONG_CREDENTIALS, "401 Unauthorized"),
+            ("6", TrunkState.LOST, "404 Not Found"),
+            ("8", TrunkState.LOST, "503 s3cret\x07"),
+            ("10", TrunkState.LOST, "Connection timed out"),
+            ("3", TrunkState.REGISTERED, ""),  # another worker's
+            ("13", TrunkState.WRONG_CREDENTIALS, "401"),  # is not registered
+            ("99", TrunkState.REGISTERED, ""),  # gone
+        ):
+            legs.on_trunk(TrunkStatus(trunk_id, state, detail))
+        assert legs.trunk_reports == [
+            TrunkReport(2, "registered"),
+            TrunkReport(4, "refused", "401 Unauthorized"),
+            TrunkReport(6, "refused", "404 Not Found"),
+            TrunkReport(8, "unreachable", "503 …"),
+            TrunkReport(10, "unreachable", "Connection timed out"),
+        ]
+        service.trunks[3]["password"] = "another"
+        service.trunk_version += 1
+        service.wake()
+        await service.until(lambda: [report.trunk_id for report in legs.trunk_reports] == [2, 6, 8, 10])
+
+
+class CheckingLeg(FakeLeg):
+    """One that checks trunks."""
+
+    async def check(self, trunk: Telephony) -> list[CheckStep]:
+        return [CheckStep("resolve", ok=True, detail=f"{trunk.address} {trunk.password}")]
+
+
+async def test_a_trunk_is_checked_by_the_leg_of_its_kind(service: FakeService) -> None:
+    legs = Legs(engine_of(service), Handler(), {"sip": leg_of(CheckingLeg()), "twilio": leg_of(FakeLeg())})
+    assert legs.can_check
+    assert not Legs(engine_of(service), Handler(), {"twilio": leg_of(FakeLeg())}).can_check
+
+    async def told(**members: Any) -> CheckStep:
+        (step,) = await legs.check(ClaimedTelephony.read({"trunk_id": 4, **members}))
+        return step
+
+    good = await told(kind="sip", address="pbx.example", password="s3cret")
+    assert good == CheckStep("resolve", ok=True, detail="pbx.example s3cret")
+    assert (await told(kind="sip")).detail == "The trunk cannot be used: a trunk needs trunk_id and address."
+    assert "carries pigeon" in (await told(kind="pigeon")).detail
+    assert (await told(kind="twilio")).detail == "not tried: this engine checks no trunks of twilio"
 
 
 async def test_a_call_goes_out_on_the_leg_of_its_trunk(service: FakeService) -> None:

@@ -11,10 +11,10 @@ import pytest
 from switchboard_engine.legs import Answered, Outcome, Quality, Telephony
 from switchboard_engine.legs.sip import account
 
-from .conftest import Conversation, Stack, Watch, free_port, make_certificate
+from .conftest import Conversation, Stack, Watch, either_machine, free_port, make_certificate
 from .peer import Dialog, Peer
 from .processes import Host
-from .sound import RECOGNISED, audible, power, tone
+from .sound import RECOGNISED, audible, tone, usual_power
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -33,7 +33,7 @@ async def hears_itself(stack: Stack, trunk: Telephony, converse: Callable[..., C
     await watch.wait(Answered)
     await conversation.say(tone(600, 0.6, 16_000))
     await asyncio.sleep(1.2)
-    assert power(audible(conversation.tap.samples()), 600, 16_000) > RECOGNISED
+    assert usual_power(audible(conversation.tap.samples()), 600, 16_000) > RECOGNISED
     await line.hangup()
     await watch.ended()
     return watch
@@ -96,8 +96,9 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(stack: Stack, tm
         await host.stop()
 
 
+@either_machine
 async def test_five_calls_at_once_have_no_gap(
-    stack: Stack, peer: Peer, trunk: Telephony, converse: Callable[..., Conversation]
+    stack: Stack, peer: Peer, trunk: Telephony, converse: Callable[..., Conversation], late_ms: int
 ) -> None:
     async def one(number: int) -> tuple[float, float]:
         line = await stack.leg.dial(trunk, f"+1202555010{number}")
@@ -111,7 +112,7 @@ async def test_five_calls_at_once_have_no_gap(
         for _ in range(3):
             delays.append(await dialog.media.echo_ms(tone(500 + 100 * number, 0.4)))
         heard = audible(dialog.media.samples()[-8_000:])
-        shares = [power(heard, 500 + 100 * other) for other in range(5)]
+        shares = [usual_power(heard, 500 + 100 * other) for other in range(5)]
         assert shares[number] > RECOGNISED
         assert sum(shares) - shares[number] < 0.1
         await line.hangup()
@@ -125,6 +126,6 @@ async def test_five_calls_at_once_have_no_gap(
     answering = asyncio.create_task(answer())
     results = await asyncio.gather(*(one(number) for number in range(5)))
     await answering
-    assert max(gap for gap, _ in results) < 100
-    # Through the leg, the pipeline and the leg again; the rest is for a busy machine.
-    assert sorted(delay for _, delay in results)[2] < 200
+    assert max(gap for gap, _ in results) < 100 + late_ms
+    # Through the leg, the pipeline and the leg again.
+    assert sorted(delay for _, delay in results)[2] < 200 + late_ms

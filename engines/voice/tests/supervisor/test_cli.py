@@ -18,6 +18,7 @@ from switchboard_engine.plugs import DEFAULT_HANDLER
 from switchboard_engine.settings import RunSettings, WorkerSettings
 
 ROOT = Path(__file__).parents[2]
+WAIT_S = 60.0
 PYTHON_PATH = f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"
 URL = ["--url", "http://127.0.0.1:8080"]
 TOKENS = {cli.TOKEN_VARIABLE: TOKEN}
@@ -148,7 +149,7 @@ async def test_the_command_from_its_start_to_its_second_signal(service: FakeServ
                 return answer.status == 200
 
         # The worker says every second how it is.
-        for _ in range(30):
+        for _ in range(300):
             if await is_well():
                 break
             await asyncio.sleep(0.1)
@@ -162,7 +163,7 @@ async def test_the_command_from_its_start_to_its_second_signal(service: FakeServ
         assert not await is_well()
         assert service.calls[1].is_running
         os.killpg(process.pid, signal.SIGTERM)
-        _, errors = await asyncio.wait_for(process.communicate(), 10)
+        _, errors = await asyncio.wait_for(process.communicate(), WAIT_S)
     assert process.returncode == 0
     assert service.calls[1].status == "ended"
     assert TOKEN.encode() not in errors
@@ -174,7 +175,7 @@ async def test_the_command_says_what_it_lacks(
     (tmp_path / "pipecat.py").write_text("raise ImportError('it is not installed')")
     monkeypatch.setattr(sys.modules[__name__], "PYTHON_PATH", f"{tmp_path}{os.pathsep}{PYTHON_PATH}")
     async with command(service, "--handler", DEFAULT_HANDLER) as (process, _):
-        _, errors = await asyncio.wait_for(process.communicate(), 10)
+        _, errors = await asyncio.wait_for(process.communicate(), WAIT_S)
     assert process.returncode == 1
     assert b"pip install 'switchboard-engine[voice]'" in errors
 
@@ -185,7 +186,7 @@ async def test_a_health_port_that_is_taken(service: FakeService) -> None:
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         async with command(service, "--health", address) as (process, _):
-            _, errors = await asyncio.wait_for(process.communicate(), 10)
+            _, errors = await asyncio.wait_for(process.communicate(), WAIT_S)
     assert process.returncode == 1
     assert b"the health port cannot be opened" in errors
 

@@ -28,7 +28,7 @@ async def worker_of(service: FakeService, handler: str) -> AsyncIterator[Channel
         yield supervisor
     finally:
         supervisor.send({"kind": "stop"})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await running
         await supervisor.close()
         await channel.close()
@@ -36,7 +36,7 @@ async def worker_of(service: FakeService, handler: str) -> AsyncIterator[Channel
 
 async def stats_with(channel: Channel, outcome: str) -> WorkerStats:
     """Return the next stats in which a call came out like this."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for message in channel.messages():
             stats = WorkerStats.read(message["stats"])
             if outcome in stats.ended:

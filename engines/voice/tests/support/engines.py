@@ -24,7 +24,7 @@ def engine_of(service: FakeService, **settings: Any) -> Engine:
 
 async def next_call(engine: Engine) -> Call:
     """Return the next claimed call."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         return await anext(engine.calls())
 
 

@@ -69,6 +69,10 @@ def entry(call_id: int, **call: Any) -> dict[str, Any]:
     }
 
 
+def _kind(parts: list[str]) -> str:
+    return "checks" if parts[1:2] == ["checks"] else parts[3] if len(parts) > 3 else parts[-1]
+
+
 @dataclass
 class FakeService:
     """A service with calls to claim; what it holds may be read and changed at any time."""
@@ -86,6 +90,8 @@ class FakeService:
     trunks: list[dict[str, Any]] = field(default_factory=list)
     trunk_version: int = 1
     drain: bool | None = None
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    checked: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     assistant: dict[str, Any] | None = None
     tool_answer: Answer = (200, {"status": 200, "body": "{}", "duration_ms": 3})
     tool_seconds: float = 0.0
@@ -127,6 +133,11 @@ class FakeService:
         self._changed.set()
         self._changed = asyncio.Event()
 
+    def ask_check(self, check_id: int, trunk: dict[str, Any]) -> None:
+        """Have a trunk checked by the next engine that can."""
+        self.checks.append({"id": check_id, "trunk": trunk})
+        self.wake()
+
     def command(self, call_id: int, kind: str, **members: Any) -> None:
         """Send a command, which wakes a parked claim once."""
         self.calls[call_id].command(kind, **members)
@@ -141,7 +152,7 @@ class FakeService:
         bodies = self.of(kind)
         return bodies[-1].get(member) if bodies else None
 
-    async def until(self, holds: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def until(self, holds: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait until something holds; fails with what the service saw."""
         deadline = time.monotonic() + seconds
         while not holds():
@@ -153,7 +164,7 @@ class FakeService:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         parts = request.path.strip("/").split("/")
-        kind = parts[3] if len(parts) > 3 else parts[-1]
+        kind = _kind(parts)
         if request.headers.get("Authorization") != f"Bearer {TOKEN}" or not self.is_token_valid:
             return web.json_response({"message": "Unauthenticated."}, status=401)
         raw = await request.read() if kind != "recording" else b""
@@ -194,7 +205,7 @@ class FakeService:
 
     async def _answer(self, request: web.Request, parts: list[str], raw: bytes) -> Answer:
         body = json.loads(raw) if raw else {}
-        kind = parts[3] if len(parts) > 3 else parts[-1]
+        kind = _kind(parts)
         self.requests.append((kind, body))
         match parts:
             case ["engine"]:
@@ -210,9 +221,19 @@ class FakeService:
                 if key is None and "external_id" not in body:
                     self.wrongs.append("a call that cannot be brought again")
                 answer = await self._once(key, raw, lambda: self._arrive(body)) if key else await self._arrive(body)
+            case ["engine", "checks", check_id]:
+                answer = self._take_check(int(check_id), body)
             case _:
                 answer = await self._of_call(request, parts, raw)
         return answer
+
+    def _take_check(self, check_id: int, body: dict[str, Any]) -> Answer:
+        for step in body["steps"]:
+            is_known = set(step) == {"name", "ok", "detail"} and step["name"] in ("resolve", "reach", "register")
+            if not is_known or not isinstance(step["ok"], bool) or not 0 < len(step["detail"]) <= 200:
+                self.wrongs.append(f"a step {step}")
+        self.checked[check_id] = body["steps"]
+        return 200, {}
 
     async def _of_call(self, request: web.Request, parts: list[str], raw: bytes) -> Answer:
         body, kind = json.loads(raw) if raw else {}, parts[3]
@@ -252,9 +273,13 @@ class FakeService:
             ]
             if not self.is_token_valid:
                 return 401, {"message": "Unauthenticated."}
+            checks = self.checks if body.get("checks") is True else []
             left = deadline - time.monotonic()
-            if calls or commands or left <= 0:
-                return 200, {"calls": calls, "commands": commands}
+            if calls or commands or checks or left <= 0:
+                answer = {"calls": calls, "commands": commands}
+                if checks:
+                    answer["checks"], self.checks = checks, []
+                return 200, answer
             try:
                 async with asyncio.timeout(left):
                     await self._changed.wait()

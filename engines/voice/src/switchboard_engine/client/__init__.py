@@ -6,6 +6,7 @@ yields commands. Nothing here knows about audio.
 
 from . import events
 from .call import Call
+from .checks import CheckStep, TrunkCheck
 from .claims import ClaimFilter
 from .engine import Engine
 from .errors import (
@@ -25,6 +26,7 @@ from .errors import (
     UnauthenticatedError,
     UnreachableError,
 )
+from .heartbeat import TrunkReport
 from .timing import Timing
 from .wire import Assistant, CallInfo, Command, Function, Passage, Telephony, ToolAnswer, Trunks
 
@@ -34,6 +36,7 @@ __all__ = [
     "Call",
     "CallInfo",
     "CallLostError",
+    "CheckStep",
     "ClaimFilter",
     "Command",
     "ConflictError",
@@ -53,6 +56,8 @@ __all__ = [
     "TooLargeError",
     "ToolAnswer",
     "ToolError",
+    "TrunkCheck",
+    "TrunkReport",
     "Trunks",
     "UnauthenticatedError",
     "UnreachableError",

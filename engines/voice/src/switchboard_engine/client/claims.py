@@ -1,4 +1,4 @@
-"""The parked claim: one long poll that brings calls while there is room, and commands always.
+"""The parked claim: one long poll that brings calls while there is room, and commands and checks of trunks always.
 
 An engine that is full or drained parks a claim of capacity 0, which commands wake. A claim that offers room is never
 cut short for a smaller one: a call that was handed out to a connection that closed would wait for its lease to run
@@ -8,12 +8,13 @@ out. So calls that arrive while it is parked may take the engine over its capaci
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .backoff import Backoff
 from .calls import RunningCalls
+from .checks import Checks
 from .errors import ForbiddenError, InvalidError, ServiceError, TemporaryError, UnauthenticatedError
 from .service import Service
 from .timing import Timing
@@ -48,6 +49,7 @@ class Claims:
         self,
         service: Service,
         calls: RunningCalls,
+        checks: Checks,
         timing: Timing,
         *,
         name: str,
@@ -57,6 +59,7 @@ class Claims:
     ) -> None:
         self._service = service
         self._calls = calls
+        self._checks = checks
         self._timing = timing
         self._name = name
         self._modes = modes
@@ -124,7 +127,7 @@ class Claims:
             answer = claim.result()
         finally:
             claim.cancel()
-        if not entries(answer, "calls") and not entries(answer, "commands"):
+        if not any(entries(answer, name) for name in ("calls", "commands", "checks")):
             await asyncio.sleep(_AT_ONCE - (time.monotonic() - started))
         return answer
 
@@ -133,7 +136,7 @@ class Claims:
         return self._room > 0 if room == 0 else self.is_draining
 
     async def _claim(self, room: int) -> Json:
-        body: Mapping[str, Any] = {
+        body: dict[str, Any] = {
             "engine": self._name,
             "modes": list(self._modes),
             "capacity": min(room, _CAPACITY_MAX),
@@ -141,6 +144,8 @@ class Claims:
             "protocol": PROTOCOL,
             "filter": self._only.members(),
         }
+        if self._checks.check is not None:
+            body["checks"] = True
         return await self._service.post("/engine/claim", body, timeout=self._timing.claim_wait + self._timing.answer)
 
     async def _receive(self, answer: Json) -> None:
@@ -153,3 +158,4 @@ class Claims:
             await self._take(claimed)
         # After the calls: a command may be for one of them.
         self._calls.dispatch(read_commands(answer))
+        self._checks.receive(answer)

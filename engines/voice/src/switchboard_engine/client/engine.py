@@ -19,10 +19,11 @@ from .arrivals import Arrivals
 from .backoff import Backoff
 from .call import Call
 from .calls import RunningCalls
+from .checks import Checks, TrunkCheck
 from .claims import ClaimFilter, Claims
 from .ending import end
 from .errors import NotFoundError, ProtocolError, TemporaryError
-from .heartbeat import Heartbeat
+from .heartbeat import Heartbeat, TrunkReport, report_members
 from .lease import Lease
 from .service import Service
 from .timing import Timing
@@ -71,9 +72,12 @@ class Engine:
         self._version = version
         self._load = load or self._used_capacity
         self._arrivals = Arrivals(self._service, self._timing)
+        self._checks = Checks(self._service, self._timing)
+        self._trunk_reports: Callable[[], Sequence[TrunkReport]] | None = None
         self._claims = Claims(
             self._service,
             self._calls,
+            self._checks,
             self._timing,
             name=name,
             modes=modes,
@@ -111,7 +115,7 @@ class Engine:
     ) -> None:
         """Give back the calls that were not dialed, fail the others, and deliver what is pending, for at most 5 s."""
         self.drain()
-        await end(self._tasks)
+        await end((*self._tasks, *self._checks.tasks))
         try:
             async with asyncio.timeout(_STOP_SECONDS), asyncio.TaskGroup() as group:
                 for call in self._calls:
@@ -200,6 +204,14 @@ class Engine:
         """Return the trunks of the token's accounts, and again whenever they change."""
         return self._arrivals.trunks()
 
+    def check_trunks_by(self, check: TrunkCheck) -> None:
+        """Have trunks checked when a user asks for it; tell it before the engine is entered."""
+        self._checks.check = check
+
+    def report_trunks(self, reports: Callable[[], Sequence[TrunkReport]]) -> None:
+        """Have each heartbeat tell how the registrations of trunks are that this engine keeps."""
+        self._trunk_reports = reports
+
     def drain(self) -> None:
         """Take no more calls: `calls()` ends; those that run go on, and `drained()` waits for them."""
         if not self._is_draining:
@@ -253,6 +265,7 @@ class Engine:
             "running": len(self._calls),
             "legs": self._legs,
             "web_url": self._web_url,
+            "trunks": None if self._trunk_reports is None else report_members(self._trunk_reports()),
         }
         return {name: value for name, value in about.items() if value is not None}
 

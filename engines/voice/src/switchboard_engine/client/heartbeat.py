@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from .backoff import Backoff
 from .calls import RunningCalls
@@ -17,6 +18,24 @@ _log = logging.getLogger(__name__)
 
 _CALLS_MAX = 10_000
 """Most calls that one heartbeat may name."""
+TRUNKS_MAX = 1_000
+"""Most trunks that one heartbeat may tell of."""
+_DETAIL_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TrunkReport:
+    """How the registration of a trunk is; `detail` is the network's word, such as `403 Forbidden`."""
+
+    trunk_id: int
+    state: Literal["registered", "refused", "unreachable"]
+    detail: str = ""
+
+
+def report_members(reports: Sequence[TrunkReport]) -> list[dict[str, Any]]:
+    """Return the member `trunks` of a heartbeat: those that are not registered first, where there are too many."""
+    told = sorted(reports, key=lambda report: (report.state == "registered", report.trunk_id))[:TRUNKS_MAX]
+    return [{"id": report.trunk_id, "state": report.state, "detail": report.detail[:_DETAIL_MAX]} for report in told]
 
 
 class Heartbeat:

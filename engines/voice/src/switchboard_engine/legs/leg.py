@@ -12,6 +12,8 @@ from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args, runtime_checkable
 
+from ..client.checks import CheckStep
+
 if TYPE_CHECKING:  # whoever only reads these types, such as a supervisor, need not load Pipecat
     from pipecat.transports.base_transport import BaseTransport
 
@@ -289,6 +291,17 @@ class Arrival(Protocol):
 
     async def reject(self, status: int = 486) -> None:
         """Refuse with a final SIP status of 400 to 699; does nothing when the caller has gone or was answered."""
+
+
+@runtime_checkable
+class TrunkChecker(Protocol):
+    """A leg that can say what is wrong with a trunk."""
+
+    async def check(self, trunk: Telephony) -> list[CheckStep]:
+        """Resolve the trunk's address, reach it, and see whether it takes the credentials: the steps, in order.
+
+        Each takes 5 s at most; those after one that failed are not tried. Nothing changes at the trunk.
+        """
 
 
 class Leg(Protocol):

@@ -10,6 +10,7 @@ dialed:
 
 import asyncio
 import logging
+import re
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
@@ -20,19 +21,22 @@ from typing import Any, Self
 
 from ..client import (
     Call,
+    CheckStep,
     ConflictError,
     Engine,
     ForbiddenError,
     NotFoundError,
     ServiceError,
     TemporaryError,
+    TrunkReport,
     Trunks,
 )
+from ..client import Telephony as ClaimedTelephony
 from ..client.ending import end
 from ..plugs import Handler, load
 from ..settings import WorkerSettings
 from . import settings as leg_settings
-from .leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, Telephony, TrunkState, TrunkStatus
+from .leg import RING_TIMEOUT_S, Arrival, Leg, LegError, Line, Telephony, TrunkChecker, TrunkState, TrunkStatus
 
 _log = logging.getLogger(__name__)
 
@@ -53,6 +57,8 @@ _REFUSALS: dict[type[ServiceError], tuple[str, int]] = {
     ConflictError: ("over", 409),
     TemporaryError: ("service", 503),
 }
+
+_REFUSED = re.compile(r"[46]\d\d\b")  # a SIP status by which a registrar says no; 5xx: it cannot be asked
 
 _current: ContextVar["Legs"] = ContextVar("legs")
 
@@ -104,6 +110,28 @@ class Legs:
     def trunk_states(self) -> dict[str, str]:
         """The state of each trunk of which one is known."""
         return {trunk_id: str(status.state) for trunk_id, status in self.trunks.items()}
+
+    @property
+    def trunk_reports(self) -> list[TrunkReport]:
+        """How the registrations are that this worker keeps, for the service."""
+        kept = [(trunk, self.trunks.get(trunk.trunk_id)) for trunk in self._known.values() if trunk.register]
+        return [_report(trunk, status) for trunk, status in kept if status is not None and trunk.trunk_id.isdecimal()]
+
+    @property
+    def can_check(self) -> bool:
+        """Whether there is a leg that checks trunks."""
+        return any(isinstance(leg, TrunkChecker) for leg in self._legs.values())
+
+    async def check(self, trunk: ClaimedTelephony) -> list[CheckStep]:
+        """Check a trunk on the leg of its kind."""
+        try:
+            known = Telephony.from_api(trunk.raw)
+            leg = self.for_kind(known.kind)
+        except (ValueError, TypeError, LegError) as error:
+            return [CheckStep("resolve", ok=False, detail=f"The trunk cannot be used: {error}.")]
+        if not isinstance(leg, TrunkChecker):
+            return [CheckStep("resolve", ok=False, detail=f"not tried: this engine checks no trunks of {known.kind}")]
+        return await leg.check(known)
 
     @staticmethod
     def current() -> "Legs":
@@ -266,4 +294,18 @@ def legs_of(settings: WorkerSettings, engine: Engine, handle: Handler) -> Legs:
     for name, members in settings.named_legs.items():
         read = leg_settings.read(name, members).for_worker(settings.number, settings.workers)
         legs.add(name, load(_CLASSES[name])(read, legs.on_trunk))
+    engine.report_trunks(lambda: legs.trunk_reports)
+    if legs.can_check:
+        engine.check_trunks_by(legs.check)
     return legs
+
+
+def _report(trunk: Telephony, status: TrunkStatus) -> TrunkReport:
+    """Say it as the service wants it, and without the password, whatever the network said."""
+    detail = "".join(filter(str.isprintable, status.detail))
+    is_refused = status.state is TrunkState.WRONG_CREDENTIALS or _REFUSED.match(detail) is not None
+    if trunk.password:
+        detail = detail.replace(trunk.password, "…")
+    if status.state is TrunkState.REGISTERED:
+        return TrunkReport(int(trunk.trunk_id), "registered", detail)
+    return TrunkReport(int(trunk.trunk_id), "refused" if is_refused else "unreachable", detail)

@@ -26,7 +26,8 @@ def uri(telephony: Telephony, to: str) -> str:
     return f"sip:{quote(to, safe='+*')}@{telephony.address};transport={telephony.transport}"
 
 
-def _route(telephony: Telephony) -> str | None:
+def route(telephony: Telephony) -> str | None:
+    """Return the URI of the trunk's outbound proxy, None where it has none."""
     if not telephony.outbound_proxy:
         return None
     return f"sip:{telephony.outbound_proxy};transport={telephony.transport};lr"
@@ -66,7 +67,7 @@ def _account(telephony: Telephony, user: str, interval_s: int, nat: tuple[str, .
             user,
             telephony.address,
             telephony.password,
-            registrar=_route(telephony),
+            registrar=route(telephony),
             reg_interval=interval_s,
             transport=telephony.transport,
             audio_codecs=CODECS,

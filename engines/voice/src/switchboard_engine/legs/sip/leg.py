@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 
 from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
 
+from ...client.checks import CheckStep
 from ...dialogs import dialogs
 from ..leg import (
     RING_TIMEOUT_S,
@@ -30,6 +31,7 @@ from ..leg import (
 from ..settings import SipSettings
 from . import account, message
 from .admission import Admission, Admitted
+from .check import check
 from .dialog import Call as WireCall
 from .dialog import Calls
 from .line import SipLine
@@ -212,6 +214,10 @@ class SipLeg:
         line.on_ended.append(lambda ended: self._tell_credentials(telephony.trunk_id, ended))
         line.ring_for(ring_timeout_s)
         return line
+
+    async def check(self, trunk: Telephony) -> list[CheckStep]:
+        """Say what of a trunk works, also of one that is not used yet."""
+        return await check(trunk, self._settings)
 
     def incoming(self) -> AsyncIterator[Arrival]:
         """Admitted calls to us; raises `LegError` where the stack dies."""

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from . import digest
 from .dialog import Call, Hop
+from .exchange import CHALLENGES, PORTS, address
 from .message import Message
 
 _log = logging.getLogger(__name__)
@@ -20,8 +21,6 @@ RETRANSMIT_S = (0.0, 0.5, 1.0, 2.0, 2.0)  # T1 and its doublings (RFC 3261 secti
 CONNECT_S = 3.0
 ANSWER_S = 4.0
 RESOLVE_S = 1.0
-_CHALLENGES = {401: ("www-authenticate", "Authorization"), 407: ("proxy-authenticate", "Proxy-Authorization")}
-_PORTS = {"UDP": 5060, "TCP": 5060, "TLS": 5061}
 _MESSAGE_MAX_BYTES = 64 * 1024
 
 
@@ -61,7 +60,7 @@ async def _end_by_udp(call: Call, data: Mapping[str, Any]) -> None:
     transport, answers = await loop.create_datagram_endpoint(_Answers, local_addr=(host, 0))
     try:
         hops = await _hops(call)
-        sent_by = _sent_by(*transport.get_extra_info("sockname")[:2])
+        sent_by = address(*transport.get_extra_info("sockname")[:2])
         content = _message(call, sent_by)
         for attempt, pause_s in enumerate(RETRANSMIT_S):
             await asyncio.sleep(pause_s)
@@ -120,7 +119,7 @@ async def _end_on(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, call: Call, data: Mapping[str, Any]
 ) -> None:
     try:
-        sent_by = _sent_by(*writer.get_extra_info("sockname")[:2])
+        sent_by = address(*writer.get_extra_info("sockname")[:2])
         writer.write(_message(call, sent_by).encode())
         async with asyncio.timeout(ANSWER_S):
             answer = await _read(reader)
@@ -163,9 +162,9 @@ def _message(call: Call, sent_by: str, *, cseq: int = 0, header: str = "") -> st
 
 def _authorized(call: Call, sent_by: str, answer: Message, data: Mapping[str, Any]) -> str | None:
     """Return the request once more with the trunk's credentials, where they were asked for."""
-    if answer.status not in _CHALLENGES or not data.get("username") or call.end != "BYE":
+    if answer.status not in CHALLENGES or not data.get("username") or call.end != "BYE":
         return None
-    asked, given = _CHALLENGES[answer.status]
+    asked, given = CHALLENGES[answer.status]
     challenge = answer.headers.get(asked, "")
     value = digest.credentials(challenge, "BYE", call.target, str(data["username"]), str(data["password"]))
     return _message(call, sent_by, cseq=call.cseq + 2, header=f"{given}: {value}\r\n")
@@ -178,7 +177,7 @@ def _next_uri(call: Call) -> tuple[str, int]:
     address = inside.partition(":")[2].partition(";")[0].rpartition("@")[2]
     try:
         parts = urlsplit(f"//{address}")
-        return parts.hostname or "", parts.port or _PORTS.get(call.transport, 5060)
+        return parts.hostname or "", parts.port or PORTS.get(call.transport.lower(), 5060)
     except ValueError:
         return "", 0
 
@@ -195,7 +194,3 @@ async def _hops(call: Call) -> list[Hop]:
                 found = await asyncio.get_running_loop().getaddrinfo(host, port) if host else []
             named = [(str(found[0][4][0]), port)] if found else []
     return list(dict.fromkeys([*call.hops, *named]))
-
-
-def _sent_by(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
