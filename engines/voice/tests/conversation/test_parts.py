@@ -31,6 +31,7 @@ from switchboard_engine.conversation.transfers import is_open
 from switchboard_engine.conversation.turns import TurnStart, vad, words
 from switchboard_engine.conversation.unsupported import unsupported
 from switchboard_engine.conversation.words import WordPace
+from switchboard_engine.local.pronunciation import pronunciations
 
 from .conftest import assistant
 
@@ -365,6 +366,20 @@ def test_speech_counts_from_its_beginning_on_a_line_that_was_silent() -> None:
     states = [analyzer._run_analyzer(sound[at : at + 640]) for at in range(0, len(sound), 640)]
     # In packets of 20 ms: 200 ms of speech, by windows of 32 ms.
     assert 9 <= states.index(VADState.SPEAKING) - 80 <= 11
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("are", [("are", "AA R"), ("are(2)", "ER")]),
+        ("a", [("a", "AH"), ("a(2)", "EY")]),
+        ("goodbye", [("goodbye", "G UH D B AY")]),
+        ("goodbyy", []),
+        ("zzz", []),
+    ],
+)
+def test_words_have_the_pronunciations_of_the_dictionary(word: str, known: list[tuple[str, str]]) -> None:
+    assert list(pronunciations(word)) == known
 
 
 def test_what_cannot_be_done_is_named() -> None:

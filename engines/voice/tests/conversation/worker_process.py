@@ -54,7 +54,10 @@ class WorkerProcess(Process):
         """Run it, and wait until it claims calls."""
         await self.start()
         try:
-            await self._service.until(lambda: len(self._service.of("claim")) > 0, seconds=READY_S)
+            # It asks for trunks once its legs are up.
+            await self._service.until(
+                lambda: bool(self._service.of("claim") and self._service.of("trunks")), seconds=READY_S
+            )
         except AssertionError as error:
             raise AssertionError(self.errors()) from error
 
