@@ -155,8 +155,8 @@ class Worker:
 
     async def _attached(self) -> None:
         """Claim calls and have them carried until the worker is drained or stopped, then hang up what is left."""
+        await self._warm_up()  # before the engine is attached: it claims from then on
         async with self._engine as engine, AsyncExitStack() as legs:
-            await self._warm_up()
             if self._named_legs is not None:
                 await legs.enter_async_context(self._named_legs)
             for leg in self._legs:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pipecat.audio.vad.vad_analyzer import VADState
 from pipecat.frames.frames import (
     BotStartedSpeakingFrame,
     BotStoppedSpeakingFrame,
@@ -15,7 +16,7 @@ from pipecat.frames.frames import (
     VADUserStartedSpeakingFrame,
 )
 
-from legs.sound import power, tone
+from legs.sound import power, silence, tone
 from switchboard_engine.client import Assistant
 from switchboard_engine.client.events import Event, Partial, Transcript
 from switchboard_engine.conversation.ambience import SOUNDS, BackgroundMixer, sound
@@ -27,9 +28,10 @@ from switchboard_engine.conversation.settings import Ambience, ConversationSetti
 from switchboard_engine.conversation.speaker import tone as tone_of
 from switchboard_engine.conversation.transcript import TEXT_CHARS_MAX, TranscriptLines
 from switchboard_engine.conversation.transfers import is_open
-from switchboard_engine.conversation.turns import TurnStart, words
+from switchboard_engine.conversation.turns import TurnStart, vad, words
 from switchboard_engine.conversation.unsupported import unsupported
 from switchboard_engine.conversation.words import WordPace
+from switchboard_engine.local.pronunciation import pronunciations
 
 from .conftest import assistant
 
@@ -354,6 +356,30 @@ def test_both_sides_keep_their_places() -> None:
     assert power(first[:, 0], 1_500, SAMPLE_HZ) > 0.9
     assert np.max(np.abs(rest[int(0.45 * SAMPLE_HZ) :])) == 0
     assert tracks.take(1.0) == b""
+
+
+def test_speech_counts_from_its_beginning_on_a_line_that_was_silent() -> None:
+    analyzer = vad(TurnSettings(start_ms=200))
+    analyzer.set_sample_rate(16_000)
+    analyzer.voice_confidence = lambda buffer: float(np.any(np.frombuffer(buffer, dtype=np.int16)))  # type: ignore[method-assign]
+    sound = np.concatenate((silence(1.6, 16_000), tone(300, 1.0, 16_000))).tobytes()
+    states = [analyzer._run_analyzer(sound[at : at + 640]) for at in range(0, len(sound), 640)]
+    # In packets of 20 ms: 200 ms of speech, by windows of 32 ms.
+    assert 9 <= states.index(VADState.SPEAKING) - 80 <= 11
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [
+        ("are", [("are", "AA R"), ("are(2)", "ER")]),
+        ("a", [("a", "AH"), ("a(2)", "EY")]),
+        ("goodbye", [("goodbye", "G UH D B AY")]),
+        ("goodbyy", []),
+        ("zzz", []),
+    ],
+)
+def test_words_have_the_pronunciations_of_the_dictionary(word: str, known: list[tuple[str, str]]) -> None:
+    assert list(pronunciations(word)) == known
 
 
 def test_what_cannot_be_done_is_named() -> None:

@@ -1,175 +1,171 @@
-"""Conversations over real SIP and RTP on loopback, with synthetic speech both ways: what is heard, and how soon."""
+"""Conversations over real SIP and RTP on loopback, with synthetic speech both ways: what is heard, and how soon.
+
+The engine runs as it is installed, in a process of its own. All times are taken from packets on the wire.
+"""
 
 import asyncio
 import statistics
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import numpy as np
 import pytest
 
-from legs.conftest import free_port
-from legs.peer import Dialog, Peer
-from legs.sound import Samples, audible
+from legs.peer import Peer
+from support import claims
 from support.fake_service import FakeService, entry
-from switchboard_engine.conversation.conversation import Conversation
-from switchboard_engine.conversation.warm_up import warm_up
-from switchboard_engine.legs.registry import Legs
-from switchboard_engine.legs.resample import Resampler
-from switchboard_engine.legs.settings import SipSettings
-from switchboard_engine.legs.sip.leg import SipLeg
-from switchboard_engine.local import LocalServices
 
-from .conftest import TIMING, WAIT_S, assistant
+from .conftest import WAIT_S, assistant
 from .script import Say, ScriptedModel
-from .voices import espeak, spoken, understood
+from .telephone import Customer, Heard, share, telephone
+from .voices import understood
+from .worker_process import Spent, WorkerProcess
 
-ANSWERS = ["hello this is anna", "we open at nine", "it was shipped yesterday", "thank you for calling goodbye"]
+GREETING = "hello this is anna"
 TURNS = (
     ("what are your opening hours", "We open at nine."),
     ("please look up my order", "It was shipped yesterday."),
     ("thank you goodbye", "Thank you for calling, goodbye."),
 )
-SILENT_S = 0.3
-
-
-def telephone(text: str) -> Samples:
-    """Return speech as a telephone carries it, 8 kHz, without the silence after it: its end is what is timed."""
-    return audible(np.frombuffer(Resampler(16_000, 8_000).process(spoken(text).tobytes()), dtype=np.int16))
-
-
-@dataclass
-class Heard:
-    """What one customer heard: the time to the greeting, and to each answer, milliseconds."""
-
-    greeting_ms: float
-    answers_ms: list[float]
-    sounds: list[Samples]
-
-    @property
-    def texts(self) -> list[str]:
-        """What was understood of it; not while calls run, whose sound would wait for it."""
-        return [understood(sound, ANSWERS) for sound in self.sounds]
-
-
-async def customer(peer: Peer, ring_s: float) -> Heard:
-    """Take a call and go through the turns."""
-    dialog = await peer.taken()
-    await dialog.answer(ring_s=ring_s)
-    answered = time.time()
-    first = await sound_after(dialog, answered)
-    heard = Heard(1000 * (first - answered), [], [])
-    since = answered
-    for said, _ in TURNS:
-        await silence_of(dialog)
-        heard.sounds.append(sound_since(dialog, since))
-        dialog.media.play(telephone(said))
-        await dialog.media.played()
-        since = dialog.media.spoke_until
-        heard.answers_ms.append(1000 * (await sound_after(dialog, since) - since))
-    await silence_of(dialog)
-    heard.sounds.append(sound_since(dialog, since))
-    dialog.bye()
-    return heard
-
-
-async def sound_after(dialog: Dialog, since: float) -> float:
-    """Wait for the first sound after a moment; returns when it came."""
-    async with asyncio.timeout(WAIT_S):
-        while (first := dialog.media.first_sound(since)) is None:  # noqa: ASYNC110 - as packets come
-            await asyncio.sleep(0.02)
-    return first
-
-
-async def silence_of(dialog: Dialog) -> None:
-    """Wait until the assistant has said what it says."""
-    async with asyncio.timeout(WAIT_S):
-        while (last := dialog.media.last_sound()) is None or time.time() - last < SILENT_S:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-
-
-def sound_since(dialog: Dialog, since: float) -> Samples:
-    """Return what was heard from a moment on, 16 kHz."""
-    heard = audible(dialog.media.samples(since))
-    return np.frombuffer(Resampler(8_000, 16_000).process(heard.tobytes()), dtype=np.int16)
+STORY = (
+    "please tell me about your shop",
+    "It is a small shop at the corner of the market where we have sold bread and cakes and coffee to all of our "
+    "neighbours on every morning of every week for more than forty years",
+)
+INTERRUPTION = ("stop please i have a question", "Of course, what is it?")
+PHRASES = [said for said, _ in (*TURNS, STORY, INTERRUPTION)]
+ANSWERS = [GREETING, "we open at nine", "it was shipped yesterday", "thank you for calling goodbye"]
+ROUNDS = 3
+INTERRUPTIONS = 3
 
 
 @pytest.fixture
-async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedModel]:
+async def model() -> AsyncIterator[ScriptedModel]:
     """Answer the turns."""
-    monkeypatch.setenv("SWITCHBOARD_ENGINE_ESPEAK", espeak())
-    async with ScriptedModel({said: Say(answer) for said, answer in TURNS}) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+    async with ScriptedModel({said: Say(answer) for said, answer in (*TURNS, STORY, INTERRUPTION)}) as model:
         yield model
 
 
-async def hold(service: FakeService, peers: list[Peer]) -> list[Heard]:
-    """Hold a conversation with each peer at the same time, on one SIP stack."""
-    from support.engines import engine_of  # noqa: PLC0415
+@dataclass
+class Calls:
+    """What came of calls that were held at the same time."""
 
-    await warm_up()
-    async with engine_of(service, timing=TIMING) as engine, Legs(engine, _nobody, {}) as legs:
-        leg = SipLeg(SipSettings("127.0.0.1", free_port()), legs.on_trunk)
-        await leg.start()
-        legs.add("sip", leg)
-        for number, peer in enumerate(peers, start=1):
-            offered = entry(number)
-            offered["assistant"] = assistant(phrases=[said for said, _ in TURNS])
-            offered["telephony"] = {
-                "kind": "sip", "trunk_id": number, "dial": "+12025550123", "address": peer.address, "from": "+1",
-            }  # fmt: skip
-            service.queue.append(offered)
-        service.wake()
-        services = LocalServices()
-        calls = [await anext(engine.calls()) for _ in peers]
-        conversing = [asyncio.create_task(Conversation(call, services, legs).run()) for call in calls]
-        try:
-            heard = await asyncio.gather(*(customer(peer, 0.5 + 0.7 * nth) for nth, peer in enumerate(peers)))
-            await asyncio.wait_for(asyncio.gather(*conversing), WAIT_S)
-        finally:
-            for task in conversing:
-                task.cancel()
-            await asyncio.gather(*conversing, return_exceptions=True)
-            await leg.stop()
-    return heard
+    heard: list[Heard]
+    seconds: float
+    spent: list[Spent]
+    hung_up_ms: list[float] = field(default_factory=list)
+
+    @property
+    def answers_ms(self) -> list[float]:
+        """The times to all answers."""
+        return [ms for one in self.heard for ms in one.answers_ms]
+
+    @property
+    def silences_ms(self) -> list[float]:
+        """The times to silence after all interruptions."""
+        return [ms for one in self.heard for ms in one.silences_ms]
 
 
-async def _nobody(_: object) -> None:
-    raise AssertionError("nobody calls")
-
-
-@pytest.mark.long
-async def test_a_conversation_over_the_telephone(service: FakeService, model: ScriptedModel) -> None:
-    peer = await Peer.start()
+async def hold(service: FakeService, model: ScriptedModel, count: int) -> Calls:
+    """Hold so many conversations at the same time, in one worker; the service hangs up."""
+    for said in PHRASES:
+        telephone(said)
+    worker = WorkerProcess(service, model.url, calls=count)
+    peers = [await Peer.start() for _ in range(count)]
     try:
-        (heard,) = await hold(service, [peer])
-    finally:
-        peer.close()
-    print(f"greeting {heard.greeting_ms:.0f} ms, answers {heard.answers_ms} ms")
-    assert heard.texts == ANSWERS
-    call = service.calls[1]
-    assert call.status == "ended_by_customer"
-    said = [event["text"] for event in call.of("transcript") if event["sender"] == "human"]
-    assert said == [said for said, _ in TURNS]
-    assert len(model.requests) == len(TURNS)
-    assert call.of("quality")[0]["codec"] == "PCMU"
-
-
-@pytest.mark.long
-async def test_answers_come_soon_with_five_calls(service: FakeService, model: ScriptedModel) -> None:
-    peers = [await Peer.start() for _ in range(5)]
-    try:
-        heard = await hold(service, peers)
+        await worker.ready()
+        before, began = worker.spent(), time.monotonic()
+        dial(service, peers)
+        customers = await asyncio.gather(*(converse(peer, 0.5 + 0.7 * nth) for nth, peer in enumerate(peers)))
+        calls = Calls([one.heard for one in customers], time.monotonic() - began, [before, worker.spent()])
+        for number, customer in enumerate(customers, start=1):
+            calls.hung_up_ms.append(await hung_up(service, number, customer))
+        await service.until(lambda: all(not call.is_running for call in service.calls.values()), WAIT_S)
     finally:
         for peer in peers:
             peer.close()
-    answers = sorted(ms for one in heard for ms in one.answers_ms)
-    greetings = sorted(one.greeting_ms for one in heard)
-    p50, p95 = statistics.median(answers), answers[int(0.95 * len(answers))]
-    print(f"answers p50 {p50:.0f} p95 {p95:.0f} ms, greetings p50 {statistics.median(greetings):.0f} ms")
-    assert all(one.texts == ANSWERS for one in heard)
-    assert len(model.requests) == 5 * len(TURNS)
-    assert p50 <= 650
-    assert p95 <= 800
-    assert statistics.median(greetings) <= 300
+        await worker.stop()
+    assert "Traceback" not in worker.output(), worker.output()
+    return calls
+
+
+def dial(service: FakeService, peers: list[Peer]) -> None:
+    """Have the engine call each of the telephones."""
+    for number, peer in enumerate(peers, start=1):
+        offered = entry(number)
+        offered["assistant"] = assistant(phrases=PHRASES)
+        offered["assistant"]["transcriber_provider"]["engine"]["phrases"] = PHRASES
+        offered["telephony"] = {
+            "kind": "sip", "trunk_id": number, "dial": "+12025550123", "address": peer.address, "from": "+1",
+        }  # fmt: skip
+        service.queue.append(offered)
+    service.wake()
+
+
+async def converse(peer: Peer, ring_s: float) -> Customer:
+    """Pick up, go through the turns, then interrupt."""
+    customer = await Customer.picks_up(peer, ring_s)
+    for said, _ in TURNS * ROUNDS:
+        await customer.asks(said)
+    for _ in range(INTERRUPTIONS):
+        await customer.asks(STORY[0])
+        await customer.interrupts(INTERRUPTION[0], after_s=1.0)
+    await customer.listens()
+    return customer
+
+
+async def hung_up(service: FakeService, number: int, customer: Customer) -> float:
+    """Have the service hang up; returns the time to BYE on the wire, ms."""
+    began = time.monotonic()
+    service.command(number, "hangup")
+    await customer.dialog.expect("BYE")
+    return 1000 * (time.monotonic() - began)
+
+
+def everything_was_understood(service: FakeService, calls: Calls) -> None:
+    """Hold what both sides heard against what was said, exactly."""
+    said = [*(said for said, _ in TURNS * ROUNDS), *([STORY[0], INTERRUPTION[0]] * INTERRUPTIONS)]
+    for call, heard in zip(service.calls.values(), calls.heard, strict=True):
+        assert [event["text"] for event in call.of("transcript") if event["sender"] == "human"] == said
+        texts = [understood(sound, ANSWERS) for sound in heard.sounds[: 1 + ROUNDS * len(TURNS)]]
+        assert texts == [GREETING, *(ANSWERS[1:] * ROUNDS)]
+        assert call.of("quality")[0]["codec"] == "PCMU"
+
+
+def stages(service: FakeService) -> str:
+    """Return where the time of the turns went by the engine's own account: medians, ms."""
+    events = [event for call in service.calls.values() for event in call.of("metrics")]
+    names = sorted({name for event in events for name in event if name.endswith("_ms")})
+    medians = {name: statistics.median(event.get(name, 0) for event in events) for name in names}
+    return ", ".join(f"{name} {ms:.0f}" for name, ms in medians.items())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [1, 5])
+async def test_answers_come_soon(service: FakeService, model: ScriptedModel, count: int) -> None:
+    calls = await hold(service, model, count)
+    everything_was_understood(service, calls)
+    answers, silences = calls.answers_ms, calls.silences_ms
+    assert len(answers) == count * (ROUNDS * len(TURNS) + INTERRUPTIONS)
+    assert len(model.requests) == len(answers) + len(silences)
+    print(f"{count} calls, {len(answers)} answers: {sorted(map(round, answers))}; {stages(service)}")
+    print(f"greetings {[round(one.greeting_ms) for one in calls.heard]}, silences {sorted(map(round, silences))}")
+    of = "one call" if count == 1 else f"{count} calls in a process"
+    before, after = calls.spent
+    core = (after.own_s - before.own_s) / calls.seconds / count
+    programs = (after.programs_s - before.programs_s) / calls.seconds / count
+    claims.tell(
+        claims.at_most(f"End of speech to the answer, {of}: p50", 650, share(answers, 0.5), "ms"),
+        claims.at_most(f"End of speech to the answer, {of}: p95", 800, share(answers, 0.95), "ms"),
+        claims.at_most(
+            f"Answered to the greeting, {of}: p50", 300, share([one.greeting_ms for one in calls.heard], 0.5), "ms"
+        ),
+        claims.at_most(f"Interruption to silence, {of}: p50", 450, share(silences, 0.5), "ms"),
+        claims.at_most(f"Interruption to silence, {of}: p95", 650, share(silences, 0.95), "ms"),
+        claims.at_most(f"Hang-up by the service to BYE, {of}: longest", 300, max(calls.hung_up_ms), "ms"),
+        claims.at_most(f"Longest gap between packets, {of}", 100, max(one.gap_ms for one in calls.heard), "ms"),
+        claims.stated(f"Processor time of a call, {of}", 100 * core, "% of a core"),
+        claims.stated(f"The same of the programs that it runs, {of}", 100 * programs, "% of a core"),
+        claims.stated(f"Memory of the worker, {of}", after.resident_mb, "MB"),
+        claims.stated(f"Memory of a call, {of}", (after.resident_mb - before.resident_mb) / count, "MB"),
+    )

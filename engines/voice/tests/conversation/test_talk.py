@@ -4,9 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from pipecat.frames.frames import Frame, InputAudioRawFrame, LLMContextFrame
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.transcriptions.language import Language
 
-from .conftest import Scene
+from legs.sound import tone
+
+from .conftest import Scene, say
 from .fakes import ToneTTS, WordTTS
 from .script import Say, call
 
@@ -40,6 +44,24 @@ async def test_an_interrupted_line_has_what_was_heard(typed: Scene, voice: type[
     await typed.typed.customer.finish("stop")
     await typed.greeted(3)
     assert {"role": "assistant", "content": cut["text"]} in typed.model.requests[-1]["messages"]
+
+
+async def test_the_sound_of_the_customer_ends_where_nothing_needs_it(typed: Scene) -> None:
+    line = await typed.answered()
+    await typed.greeted()
+    took: dict[str, set[type[Frame]]] = {"stt": set(), "llm": set()}
+
+    async def note(processor: FrameProcessor, frame: Frame) -> None:
+        took["stt" if processor is typed.typed.made["stt"] else "llm"].add(type(frame))
+
+    for stage in took:
+        typed.typed.made[stage].add_event_handler("on_before_process_frame", note)
+    await say(line, tone(300, 0.3, 16_000))
+    await typed.tell("hello")
+    await typed.greeted(2)
+    assert InputAudioRawFrame in took["stt"]
+    assert LLMContextFrame in took["llm"]
+    assert InputAudioRawFrame not in took["llm"]
 
 
 @pytest.mark.long

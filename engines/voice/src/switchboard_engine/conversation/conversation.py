@@ -161,6 +161,7 @@ class Conversation:
         if self._settings.records:
             try:
                 self._recording = Recording(self._call.id)
+                self._signals.on_sound.append(self._recording.heard)
             except OSError as error:
                 _log.error("call %d cannot be recorded: %s", self._call.id, error)
                 failed.append("record")

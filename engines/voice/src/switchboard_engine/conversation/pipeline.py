@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.adapters.llm.schemas.tools_schema import ToolsSchema
 from pipecat.audio.mixers.base_audio_mixer import BaseAudioMixer
+from pipecat.frames.frames import Frame, InputAudioRawFrame
 from pipecat.observers.base_observer import BaseObserver
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair, LLMUserAggregatorParams
+from pipecat.processors.filters.function_filter import FunctionFilter
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.transports.base_transport import BaseTransport, TransportParams
 from pipecat.turns.user_mute import BaseUserMuteStrategy
@@ -97,12 +99,19 @@ class ConversationPipeline:
     """Services and what is between them, on the two ends of a line; runs from `start` to `stop`."""
 
     def __init__(
-        self, stages: Stages, middle: Middle, context: LLMContext, user: FrameProcessor, bot: FrameProcessor
+        self,
+        stages: Stages,
+        middle: Middle,
+        context: LLMContext,
+        user: FrameProcessor,
+        bot: FrameProcessor,
+        *,
+        end_of_sound: FrameProcessor | None,
     ) -> None:
         """Take what `build` made."""
         self.stages, self.context = stages, context
         self.worker: PipelineWorker
-        self._middle, self._user, self._bot = middle, user, bot
+        self._middle, self._user, self._bot, self._end_of_sound = middle, user, bot, end_of_sound
         self._started = asyncio.Event()
         self._runner: WorkerRunner | None = None
         self._running: asyncio.Task[None] | None = None
@@ -134,7 +143,8 @@ class ConversationPipeline:
                 user_turn_strategies=ExternalUserTurnStrategies(), user_mute_strategies=[mute]
             )
         user, bot = LLMContextAggregatorPair(context, user_params=params)
-        return cls(stages, middle, context, user, bot)
+        end_of_sound = _end_of_sound() if settings.mode == "pipeline" else None
+        return cls(stages, middle, context, user, bot, end_of_sound=end_of_sound)
 
     def attach(self, transport: BaseTransport, mixer: BaseAudioMixer | None) -> None:
         """Put the pipeline between the ends of a line."""
@@ -146,6 +156,7 @@ class ConversationPipeline:
             stages.stt,
             middle.listening,
             self._user,
+            self._end_of_sound,
             stages.model,
             middle.speaker,
             stages.tts,
@@ -210,6 +221,18 @@ def parameters(transport: BaseTransport) -> TransportParams:
     # Pipecat's transports and ours keep them under this name, and have no other way to a mixer or a filter.
     params: TransportParams = transport._params  # type: ignore[attr-defined]
     return params
+
+
+def _end_of_sound() -> FrameProcessor:
+    """Return where the customer's sound ends: behind the turns, a model of text and a voice have no use for it.
+
+    Each processor that every packet passes costs a call half a percent of a core.
+    """
+
+    async def passes(frame: Frame) -> bool:
+        return not isinstance(frame, InputAudioRawFrame)
+
+    return FunctionFilter(passes, filter_system_frames=True, enable_direct_mode=True)
 
 
 def _tools(functions: list[Function]) -> ToolsSchema:

@@ -14,12 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from pipecat.frames.frames import Frame, InputAudioRawFrame, OutputAudioRawFrame
+from pipecat.frames.frames import Frame, OutputAudioRawFrame
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 from ..client import Call, ServiceError
 from ..client.recording import BYTES_MAX
 from ..legs.resample import Resampler
+from ..legs.transport import PIPELINE_HZ
 
 SAMPLE_HZ = 8_000
 BLOCK_S = 1.0
@@ -70,7 +71,10 @@ class TwoTracks:
 
 
 class Recording(FrameProcessor):
-    """Records what passes, behind the line; at most `bytes_max` on the disk, where the recording ends."""
+    """Records the assistant as it passes behind the line, and the customer as `heard`; at most `bytes_max` on the disk.
+
+    There the recording ends.
+    """
 
     def __init__(self, call_id: int, *, bytes_max: int = BYTES_MAX, now: Callable[[], float] = time.monotonic) -> None:
         """Open a file of its own; raises `OSError` where none can be made."""
@@ -100,18 +104,21 @@ class Recording(FrameProcessor):
         if self._began is not None and self._ended is None:
             self._ended = self._now() - self._began
 
+    def heard(self, pcm: bytes) -> None:
+        """Take sound of the customer, 16-bit mono at the rate of the pipeline."""
+        if self._began is None or self._ended is not None:
+            return
+        now = self._now() - self._began
+        self._tracks.add(0, pcm, PIPELINE_HZ, now)
+        if now - self._written_at >= 2 * BLOCK_S:
+            self._written_at = now - BLOCK_S
+            self._thread.submit(self._write, self._tracks.take(self._written_at))
+
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
-        """Keep sound, and pass everything on."""
+        """Keep sound of the assistant, and pass everything on."""
         await super().process_frame(frame, direction)
-        if self._began is not None and self._ended is None:
-            now = self._now() - self._began
-            if isinstance(frame, InputAudioRawFrame):
-                self._tracks.add(0, frame.audio, frame.sample_rate, now)
-                if now - self._written_at >= 2 * BLOCK_S:
-                    self._written_at = now - BLOCK_S
-                    self._thread.submit(self._write, self._tracks.take(self._written_at))
-            elif isinstance(frame, OutputAudioRawFrame):
-                self._tracks.add(1, frame.audio, frame.sample_rate, now)
+        if isinstance(frame, OutputAudioRawFrame) and self._began is not None and self._ended is None:
+            self._tracks.add(1, frame.audio, frame.sample_rate, self._now() - self._began)
         await self.push_frame(frame, direction)
 
     def _write(self, sound: bytes) -> None:

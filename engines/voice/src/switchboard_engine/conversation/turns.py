@@ -107,9 +107,13 @@ class TurnStart(BaseUserTurnStartStrategy):  # type: ignore[no-untyped-call]
 
 def vad(settings: TurnSettings) -> SileroVADAnalyzer:
     """Load the voice activity detection; takes some 80 ms, so call it beside the event loop."""
-    return SileroVADAnalyzer(
+    analyzer = SileroVADAnalyzer(
         params=VADParams(start_secs=settings.start_ms / 1000, stop_secs=min(settings.stop_ms, VAD_STOP_MS) / 1000)
     )
+    # Speech must be loud enough, over a window of 400 ms. Pipecat smooths that once more: on a line that was silent,
+    # speech then counts from 100 to 200 ms later than it began, and a short word is none.
+    analyzer._smoothing_factor = 1.0
+    return analyzer
 
 
 def turn_model(settings: TurnSettings) -> LocalSmartTurnAnalyzerV3 | None:

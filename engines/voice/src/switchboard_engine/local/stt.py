@@ -23,6 +23,8 @@ from pipecat.transcriptions.language import Language
 from pipecat.utils.time import time_now_iso8601
 from typing_extensions import override
 
+from .pronunciation import pronunciations
+
 if TYPE_CHECKING:
     import pocketsphinx
 
@@ -35,8 +37,7 @@ FINAL_S = 0.35
 """Time to the final transcript, nearly always."""
 # Wide beams: with the usual ones the search drops the right path of synthetic speech.
 BEAMS = {"beam": 1e-80, "pbeam": 1e-80, "wbeam": 1e-60}
-
-
+_WORD = re.compile(r"[a-z']+")
 _FLOOR = np.random.default_rng(1).normal(0, 12, 8 * SAMPLE_HZ)
 """Noise that nobody hears: without any, the silence of a telephone is no sound that the model knows."""
 
@@ -49,7 +50,7 @@ def on_a_floor(pcm: bytes) -> bytes:
 
 def jsgf(phrases: Sequence[str]) -> str:
     """Return a grammar (JSGF 1.0) of whole phrases; raises `ValueError` where none has a word."""
-    plain = [" ".join(re.findall(r"[a-z']+", phrase.lower())) for phrase in phrases]
+    plain = [" ".join(_WORD.findall(phrase.lower())) for phrase in phrases]
     alternatives = " | ".join(phrase for phrase in plain if phrase)
     if not alternatives:
         message = "No phrase of the grammar has a word."
@@ -58,7 +59,7 @@ def jsgf(phrases: Sequence[str]) -> str:
 
 
 class SphinxSTTService(STTService):
-    """Understands English phrases. Each has a decoder of its own: some 45 MB, and a fifth of a core while heard."""
+    """Understands English phrases. Each has a decoder of its own."""
 
     def __init__(self, grammar: str | Sequence[str]) -> None:
         """Understand a JSGF grammar, or phrases."""
@@ -87,7 +88,10 @@ class SphinxSTTService(STTService):
     def _load(self) -> "pocketsphinx.Decoder":
         import pocketsphinx  # noqa: PLC0415 - an extra, and half a second
 
-        decoder = pocketsphinx.Decoder(lm=None, loglevel="FATAL", **BEAMS)
+        decoder = pocketsphinx.Decoder(lm=None, dict=None, loglevel="FATAL", **BEAMS)
+        for word in sorted(set(_WORD.findall(self._grammar))):
+            for name, phones in pronunciations(word):
+                decoder.add_word(name, phones, False)
         decoder.add_jsgf_string("phrases", self._grammar)
         decoder.activate_search("phrases")
         return decoder
