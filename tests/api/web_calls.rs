@@ -150,7 +150,7 @@ fn the_least_loaded_engine_with_a_web_leg_is_named() {
     beat(&mut house, &engine, "five", &busy);
     assert_eq!(make(&mut house, assistant).expect(201).json["engine_url"], "https://six.example");
     house.now = house.now.plus_seconds(60);
-    make(&mut house, assistant).message(503, "No voice engine is attached to place the call.");
+    make(&mut house, assistant).message(503, "No voice engine that takes browsers is attached.");
 }
 
 #[test]

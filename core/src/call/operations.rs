@@ -37,6 +37,7 @@ use crate::view::{Order, Stop};
 use crate::{assistant, webhook};
 
 pub(super) const MISSING: &str = "Call not found";
+const NO_ENGINE: &str = "No voice engine is attached to place the call.";
 const SUPPRESSED: &str = "The phone number is on the account's list of numbers not to be called.";
 
 /// `GET /user/calls`
@@ -137,7 +138,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
     if ctx.setup.config.refuse_without_engine && !attached::any(ctx.root(), ctx.now)? {
-        return Err(Refusal::NoEngine.into());
+        return Err(Refusal::NoEngine(NO_ENGINE).into());
     }
     let caller = CallAssistant::of(account, count, &assistant)?;
     if caller.number == CallerNumber::Unverified {

@@ -30,6 +30,7 @@ use crate::time::Timestamp;
 use crate::view::Stop;
 
 const LOST: Stop = Stop::Corrupt("a web call was not stored");
+const NO_DOOR: &str = "No voice engine that takes browsers is attached.";
 const UNKNOWN: &str = "Web call not found";
 const USED: &str = "The token was used, or its time is over.";
 const ELSEWHERE: &str = "The token is for a page of another origin.";
@@ -81,7 +82,7 @@ pub fn make(ctx: &Ctx<'_>) -> Handled {
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
-    let engine_url = door(ctx)?.ok_or(Refusal::NoEngine)?;
+    let engine_url = door(ctx)?.ok_or(Refusal::NoEngine(NO_DOOR))?;
     let mut caller = CallAssistant::of(account, count, &row)?;
     caller.number = CallerNumber::Shown(None);
     let spec = CallSpec {

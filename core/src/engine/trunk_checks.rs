@@ -24,6 +24,7 @@ use crate::time::Timestamp;
 use crate::view::{Order, Stop};
 use crate::{choice, json::ToJson, record};
 
+const NO_CHECKER: &str = "No voice engine that checks SIP trunks is attached.";
 const RUNNING: &str = "The trunk is being checked.";
 const LATE: &str = "The engine has not answered in time.";
 const MISSING: &str = "Check not found";
@@ -102,7 +103,7 @@ fn late() -> Halt {
 fn begin(ctx: &Ctx<'_>, trunk: u32) -> Result<(), Halt> {
     let own = ctx.caller().account;
     if !has_checker(ctx, own)? {
-        return Err(Refusal::NoEngine.into());
+        return Err(Refusal::NoEngine(NO_CHECKER).into());
     }
     let memory = root::memory(ctx.root());
     let (mut all, mut of_account) = (0, 0);

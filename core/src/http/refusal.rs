@@ -128,8 +128,8 @@ pub enum Refusal {
     BadGateway(String),
     /// 503: the store does not answer.
     Unavailable,
-    /// 503: no engine is attached.
-    NoEngine,
+    /// 503: no engine is attached that can do it. Says which is missing.
+    NoEngine(&'static str),
     /// 504: another service did not answer in time.
     GatewayTimeout(String),
     /// 403: the page with this origin may not embed the widget.
@@ -205,7 +205,7 @@ impl Refusal {
             Self::Busy(_) | Self::Unavailable => Cause::Busy,
             Self::DiskFull(_) => Cause::DiskFull,
             Self::BadGateway(_) => Cause::Outside,
-            Self::NoEngine => Cause::NoEngine,
+            Self::NoEngine(_) => Cause::NoEngine,
             Self::GatewayTimeout(_) => Cause::Late,
             Self::Origin => Cause::Origin,
             Self::NotRecorded => Cause::NotRecorded,
@@ -272,7 +272,7 @@ impl Refusal {
             | Self::Unprocessable(says)
             | Self::BadGateway(says)
             | Self::GatewayTimeout(says) => says,
-            Self::NotFound(says) => says.into(),
+            Self::NotFound(says) | Self::NoEngine(says) => says.into(),
             Self::WrongPassword => "These credentials do not match our records.".into(),
             Self::OverStorage(_) => OVER_STORAGE.into(),
             Self::NoRoute => "Not found.".into(),
@@ -282,7 +282,6 @@ impl Refusal {
             Self::TooLarge(limit) => format!("The request body must not be larger than {limit} bytes."),
             Self::TargetTooLong => "The request target is too long.".into(),
             Self::MediaType(taken) => format!("The content type must be {taken}."),
-            Self::NoEngine => "No voice engine is attached to place the call.".into(),
             Self::Origin => "Pages of this origin may not embed the assistant: its owner lists those that may.".into(),
             Self::NotRecorded => "The assistant of this call does not record.".into(),
             Self::Link => "The link is not valid, or not any more: read the call for a new one.".into(),

@@ -160,7 +160,7 @@ impl Connection {
     /// Reads an answer with its length in the head; one that is no success is an error.
     fn read(&mut self) -> Result<Value, Failed> {
         self.buffer.clear();
-        let mut piece = [0; 64 << 10];
+        let mut piece = [0; 8 << 10];
         loop {
             let count = self.stream.read(&mut piece)?;
             self.buffer.extend_from_slice(&piece[..count]);

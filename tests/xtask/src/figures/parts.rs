@@ -51,7 +51,7 @@ pub struct Test {
 pub const BENCH: &str = "switchboard-bench";
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 23] = [
+pub const PARTS: [Part; 24] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
