@@ -1,5 +1,6 @@
 """Speech of the customer, and what is understood of the assistant's: espeak-ng and pocketsphinx."""
 
+import os
 import subprocess
 from functools import lru_cache
 
@@ -21,10 +22,12 @@ def espeak() -> str:
     script = found.root / "espeak-ng.sh"
     libraries = found.env["LD_LIBRARY_PATH"]
     data = next(found.root.glob("usr/lib/*/espeak-ng-data")).parent
-    script.write_text(
-        f'#!/bin/sh\nLD_LIBRARY_PATH="{libraries}" exec "{found.path}" --path="{data}" "$@"\n', encoding="utf-8"
-    )
-    script.chmod(0o755)
+    content = f'#!/bin/sh\nLD_LIBRARY_PATH="{libraries}" exec "{found.path}" --path="{data}" "$@"\n'
+    if not script.exists() or script.read_text(encoding="utf-8") != content:
+        fresh = script.with_suffix(f".{os.getpid()}")  # another process may run it at this moment
+        fresh.write_text(content, encoding="utf-8")
+        fresh.chmod(0o755)
+        fresh.rename(script)
     return str(script)
 
 

@@ -5,10 +5,13 @@ They are fetched once, by apt and `dpkg -x`, into a folder of their own, and not
 fails and says what is missing.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,8 +56,9 @@ def cache() -> Path:
 def program(name: str) -> Program:
     """Return a program, fetched where it is not there yet."""
     root = cache() / name
-    if not root.exists():
-        _fetch(PACKAGES[name], root)
+    with _alone(root):
+        if not root.exists():
+            _fetch(PACKAGES[name], root)
     libraries = os.pathsep.join(map(str, [*root.glob("**/*-linux-gnu"), *root.glob("**/pulseaudio"), root / "usr/lib"]))
     return Program(root / "usr/bin" / name, root, {"LD_LIBRARY_PATH": libraries})
 
@@ -62,8 +66,9 @@ def program(name: str) -> Program:
 def asterisk() -> Program:
     """Return Asterisk, fetched where it is not there yet; its loader runs it with its own libraries."""
     root = cache() / "asterisk"
-    if not root.exists():
-        _fetch_with_all(ASTERISK, root)
+    with _alone(root):
+        if not root.exists():
+            _fetch_with_all(ASTERISK, root)
     return Program(root / "usr/sbin/asterisk", root, {})
 
 
@@ -73,9 +78,17 @@ def asterisk_command(asterisk: Program) -> tuple[str | Path, ...]:
     return (next(libraries.glob("ld-linux*")), "--library-path", libraries, asterisk.path)
 
 
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Keep other processes of the same tests from fetching a program meanwhile."""
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with root.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _fetch_with_all(packages: tuple[str, ...], root: Path) -> None:
     """Unpack packages of the development suite and everything that they need, as if nothing were installed."""
-    root.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root.parent) as folder:
         work = Path(folder)
         for name in ("lists/partial", "cache/archives/partial"):
@@ -109,7 +122,6 @@ def _unpack(packages: Path, work: Path, root: Path) -> None:
 
 
 def _fetch(packages: tuple[str, ...], root: Path) -> None:
-    root.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root.parent) as work:
         _run(["apt-get", "download", *packages], Path(work), "is the machine offline, or its package list too old?")
         _unpack(Path(work), Path(work), root)

@@ -24,26 +24,24 @@ def case_names() -> list[str]:
 
 
 async def check_engine(
-    command: Sequence[str], environment: Mapping[str, str], *, cases: Sequence[str], call_seconds: int = 20
+    command: Sequence[str], environment: Mapping[str, str], *, cases: Sequence[str], at_once: int = AT_ONCE
 ) -> set[str]:
     """Play cases to the engine of a command; returns the rules that were seen to be kept, and fails for broken ones.
 
     Most of a case is waiting, so that some are played at once.
     """
-    shares = [share for nth in range(AT_ONCE) if (share := cases[nth::AT_ONCE])]
-    checks = (_check(command, {**os.environ, **environment}, share, call_seconds) for share in shares)
+    shares = [share for nth in range(at_once) if (share := cases[nth::at_once])]
+    checks = (_check(command, {**os.environ, **environment}, share) for share in shares)
     rules = [rule for found in await asyncio.gather(*checks) for rule in found]
     broken = {rule["rule"]: rule["breaches"] for rule in rules if rule["verdict"] == "fail"}
     assert not broken, json.dumps(broken, indent=2)
     return {rule["rule"] for rule in rules if rule["verdict"] == "pass"}
 
 
-async def _check(
-    command: Sequence[str], environment: Mapping[str, str], cases: Sequence[str], call_seconds: int
-) -> list[dict[str, Any]]:
+async def _check(command: Sequence[str], environment: Mapping[str, str], cases: Sequence[str]) -> list[dict[str, Any]]:
     named = [part for case in cases for part in ("--case", case)]
     check = await asyncio.create_subprocess_exec(
-        *(_binary(), "engine-check", "--json", "--call", str(call_seconds), *named, "--", *command),
+        *(_binary(), "engine-check", "--json", "--call", "30", "--attach", "120", *named, "--", *command),
         env=dict(environment),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
