@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use switchboard_claims::{Claim, FILE, HEAD, Verdict};
 
 use crate::chores::{self, Done, component, edges, root, runtimes, step, target, text};
-use crate::schemathesis;
+use crate::{schemathesis, voice};
 
 use parts::{BENCH, Measure, PARTS, Part, Test};
 
@@ -58,7 +58,7 @@ impl Part {
     fn has_a_short_run(&self) -> bool {
         match self.measure {
             Measure::Program(_, long, brief) => long != brief,
-            Measure::Hosts | Measure::Schemathesis(..) | Measure::Tests(..) => true,
+            Measure::Hosts | Measure::Schemathesis(..) | Measure::Tests(..) | Measure::Voice => true,
             Measure::Beside(_) | Measure::Peer | Measure::Edge | Measure::Sizes => false,
         }
     }
@@ -82,6 +82,7 @@ impl Part {
                 let tools = chores::tools()?;
                 self.program("switchboard-proof", &[], if short { &["256"] } else { &["10000"] }, &tools)
             }
+            Measure::Voice => Self::told(&mut voice::figures(short)?, "the voice engine"),
             Measure::Sizes => sizes().map(|claims| (claims, String::new())),
             Measure::Schemathesis(long, brief) => {
                 let seconds = if short { brief } else { long };
@@ -112,18 +113,17 @@ impl Part {
             component()?;
         }
         step("binary", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
-        let file = target()?.join("claims.jsonl");
-        let _ = std::fs::remove_file(&file);
         let words: Vec<&str> = [&chores::run(package)[..], features, &["--"], arguments].concat();
         println!("== {}: cargo {}", self.name, words.join(" "));
-        let mut child = Command::new("cargo")
-            .args(&words)
-            .env(FILE, &file)
-            .envs(environment.iter().cloned())
-            .current_dir(root())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| error.to_string())?;
+        let mut command = Command::new("cargo");
+        Self::told(command.args(&words).envs(environment.iter().cloned()).current_dir(root()), package)
+    }
+
+    /// Runs what tells its claims to a file; its output is shown and stored.
+    fn told(command: &mut Command, name: &str) -> Result<Measured, String> {
+        let file = target()?.join("claims.jsonl");
+        let _ = std::fs::remove_file(&file);
+        let mut child = command.env(FILE, &file).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let mut detail = String::new();
         for line in BufReader::new(child.stdout.take().ok_or("no output")?).lines() {
             let line = line.map_err(|error| error.to_string())?;
@@ -137,7 +137,7 @@ impl Part {
         let fell_short = claims.iter().any(|claim| claim.verdict == Verdict::Missed);
         // A nonzero exit is expected only if a claim was missed.
         if claims.is_empty() || (!status.success() && !fell_short) {
-            return Err(format!("{package} failed: {status}"));
+            return Err(format!("{name} failed: {status}"));
         }
         let detail = detail.split(HEAD).next().unwrap_or_default().trim().to_owned();
         Ok((claims, detail))

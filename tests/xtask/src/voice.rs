@@ -1,11 +1,14 @@
 //! The voice engine, a Python package: its tests, types and lints, in a virtual environment with the locked versions.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::chores::{Done, root, step, step_in, target, text};
 
 /// Locked versions, with their hashes.
 const LOCK: &str = "requirements/dev.txt";
+/// Minutes of each of the two soaks.
+const SOAK_MINUTES: &str = "45";
 
 /// Runs all checks of the package; fails where Python or a package is missing.
 pub fn run() -> Done {
@@ -31,6 +34,22 @@ pub fn run() -> Done {
     checks.iter().try_for_each(|(name, arguments)| {
         step_in(&package, name, &python, &[&["-m"][..], arguments].concat(), &environment)
     })
+}
+
+/// Returns the command that holds latency against its aims, and in a long run soaks the engine twice.
+pub fn figures(short: bool) -> Result<Command, String> {
+    let package = root().join("engines/voice");
+    let home = target()?.join("voice");
+    let soak: &[&str] = if short { &[] } else { &["tests/conversation/test_soak.py"] };
+    let mut command = Command::new(programs(&home, &package.join(LOCK))?.join("python"));
+    command
+        .args(["-m", "pytest", "--no-header", "-q", "-s", "-m", "long", "-p", "no:cacheprovider", "--show-capture=no"])
+        .arg("tests/conversation/test_sip.py")
+        .args(soak)
+        .env("SWITCHBOARD_SOAK_MINUTES", SOAK_MINUTES)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(package);
+    Ok(command)
 }
 
 /// Returns the programs of a virtual environment with the locked versions; makes it anew when they have changed.

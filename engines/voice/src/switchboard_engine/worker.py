@@ -5,6 +5,7 @@ the worker hangs up and ends too.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -38,6 +39,8 @@ _LAST_CALLS_SECONDS = 300.0
 """How long calls may go on after a leg has taken its last one, before the worker is replaced."""
 _STOP_SECONDS = 10.0
 """How long the worker may take to stop."""
+_FREE_SECONDS = 1.0
+"""How long after the end of a call its memory is freed."""
 
 
 class NamedLegs(Protocol):
@@ -83,6 +86,7 @@ class Worker:
         if settings.named_legs:
             self._named_legs = load(LEGS)(settings, self._engine, self.carry)
         self._carrying: set[asyncio.Task[None]] = set()
+        self._freeing: asyncio.TimerHandle | None = None
         self._outcomes: Counter[str] = Counter()
         self._drain = asyncio.Event()
         self._stop = asyncio.Event()
@@ -122,8 +126,18 @@ class Worker:
     def _start(self, call: Call) -> asyncio.Task[None]:
         task = asyncio.create_task(self._carry(call), name=f"call {call.id}")
         self._carrying.add(task)
-        task.add_done_callback(self._carrying.discard)
+        task.add_done_callback(self._carried)
         return task
+
+    def _carried(self, task: asyncio.Task[None]) -> None:
+        self._carrying.discard(task)
+        if self._freeing is None:
+            self._freeing = asyncio.get_running_loop().call_later(_FREE_SECONDS, self._free)
+
+    def _free(self) -> None:
+        """Free what calls have left: few objects in cycles, for which Python sees no hurry, and models of 20 MB."""
+        self._freeing = None
+        gc.collect()
 
     async def _carry(self, call: Call) -> None:
         try:
@@ -156,6 +170,9 @@ class Worker:
     async def _attached(self) -> None:
         """Claim calls and have them carried until the worker is drained or stopped, then hang up what is left."""
         await self._warm_up()  # before the engine is attached: it claims from then on
+        # To look through what is loaded by now, which stays, takes 200 ms, for which all calls would stand still.
+        gc.collect()
+        gc.freeze()
         async with self._engine as engine, AsyncExitStack() as legs:
             if self._named_legs is not None:
                 await legs.enter_async_context(self._named_legs)

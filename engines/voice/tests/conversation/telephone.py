@@ -66,14 +66,19 @@ class Customer:
     async def interrupts(self, text: str, *, after_s: float) -> None:
         """Say something while the assistant speaks, after so long, and wait for its silence; then for the answer."""
         await asyncio.sleep(after_s)
+        assert self.is_spoken_to, "it has stopped by itself"
         began = time.time()
-        assert began - (self.dialog.media.last_sound() or 0) < SILENT_S, "it has stopped by itself"
         speaking = asyncio.create_task(self._say(text))
         silent = await self._silence(INTERRUPTED_S)
         self.heard.silences_ms.append(1000 * (silent - began))
         await speaking
         self._since = self.dialog.media.spoke_until
         await self.sound_after(self._since)
+
+    @property
+    def is_spoken_to(self) -> bool:
+        """Whether the assistant speaks."""
+        return time.time() - (self.dialog.media.last_sound() or 0) < SILENT_S
 
     async def listens(self) -> None:
         """Wait until the assistant has said what it says, and keep its sound."""

@@ -6,7 +6,7 @@ The engine runs as it is installed, in a process of its own. All times are taken
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -68,14 +68,13 @@ class Calls:
 
 async def hold(service: FakeService, model: ScriptedModel, count: int) -> Calls:
     """Hold so many conversations at the same time, in one worker; the service hangs up."""
-    for said in PHRASES:
-        telephone(said)
+    prepare()
     worker = WorkerProcess(service, model.url, calls=count)
     peers = [await Peer.start() for _ in range(count)]
     try:
         await worker.ready()
         before, began = worker.spent(), time.monotonic()
-        dial(service, peers)
+        dial(service, dict(enumerate(peers, start=1)))
         customers = await asyncio.gather(*(converse(peer, 0.5 + 0.7 * nth) for nth, peer in enumerate(peers)))
         calls = Calls([one.heard for one in customers], time.monotonic() - began, [before, worker.spent()])
         for number, customer in enumerate(customers, start=1):
@@ -89,12 +88,19 @@ async def hold(service: FakeService, model: ScriptedModel, count: int) -> Calls:
     return calls
 
 
-def dial(service: FakeService, peers: list[Peer]) -> None:
-    """Have the engine call each of the telephones."""
-    for number, peer in enumerate(peers, start=1):
+def prepare() -> None:
+    """Have what customers say spoken already: it is not to be done while something is measured."""
+    for said in PHRASES:
+        telephone(said)
+
+
+def dial(service: FakeService, peers: Mapping[int, Peer], *, max_duration: int = 300) -> None:
+    """Have the engine call each of the telephones, by the number of the call."""
+    for number, peer in peers.items():
         offered = entry(number)
-        offered["assistant"] = assistant(phrases=PHRASES)
+        offered["assistant"] = assistant()
         offered["assistant"]["transcriber_provider"]["engine"]["phrases"] = PHRASES
+        offered["assistant"]["timings"]["max_duration"] = max_duration
         offered["telephony"] = {
             "kind": "sip", "trunk_id": number, "dial": "+12025550123", "address": peer.address, "from": "+1",
         }  # fmt: skip

@@ -24,11 +24,12 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Spent:
-    """What a process has spent: seconds of processor time, those of the programs that it ran, and its memory, MB."""
+    """What a process has spent: seconds of processor time, those of the programs that it ran; memory, MB; threads."""
 
     own_s: float
     programs_s: float
     resident_mb: float
+    threads: int
 
 
 class WorkerProcess(Process):
@@ -70,8 +71,10 @@ class WorkerProcess(Process):
     def spent(self) -> Spent:
         """Return what the worker has spent up to now."""
         process = Path(f"/proc/{self.worker_pid()}")
-        # After the name, which ends with the last parenthesis: utime, stime, cutime and cstime are fields 14 to 17.
+        # After the name, which ends with the last parenthesis: utime, stime, cutime and cstime are fields 14 to 17,
+        # num_threads is 20.
         fields = process.joinpath("stat").read_text().rpartition(")")[2].split()
         user, system, programs_user, programs_system = (int(field) / _TICKS_A_SECOND for field in fields[11:15])
         pages = int(process.joinpath("statm").read_text().split()[1])
-        return Spent(user + system, programs_user + programs_system, pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+        resident_mb = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return Spent(user + system, programs_user + programs_system, resident_mb, int(fields[17]))

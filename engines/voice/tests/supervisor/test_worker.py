@@ -1,6 +1,7 @@
 """What a worker does with calls whose handlers do not do their part."""
 
 import asyncio
+import gc
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ import pytest
 
 from support.engines import engine_of
 from support.fake_service import TOKEN, FakeService
+from support.handlers import Cycle
 from switchboard_engine.channel import Channel
 from switchboard_engine.dialogs import Dialogs
 from switchboard_engine.settings import WorkerSettings, WorkerStats
@@ -65,6 +67,18 @@ async def test_each_call_is_counted_by_how_it_came_out(service: FakeService, mon
     async with worker_of(service, "brief") as channel:
         service.offer(2)
         assert (await stats_with(channel, "ended")).ended == {"ended": 1}
+
+
+async def test_what_a_call_leaves_is_freed(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchboard_engine.worker._FREE_SECONDS", 0.05)
+    gc.disable()  # as if there were few objects
+    try:
+        async with worker_of(service, "cyclic"):
+            service.offer(1, 2)
+            await service.until(lambda: len(Cycle.left) == 2 and all(known() is None for known in Cycle.left))
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def test_dialogs_are_told_while_somebody_listens() -> None:

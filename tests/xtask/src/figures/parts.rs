@@ -26,6 +26,8 @@ pub enum Measure {
     Edge,
     /// The hosts' proof, on every host that can be installed.
     Hosts,
+    /// The voice engine's long tests of latency, and in a long run two soaks of 45 minutes.
+    Voice,
     /// Compressed sizes of what is loaded over a network.
     Sizes,
     /// Schemathesis: seconds of a long and of a short run.
@@ -51,7 +53,7 @@ pub struct Test {
 pub const BENCH: &str = "switchboard-bench";
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 24] = [
+pub const PARTS: [Part; 25] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -81,6 +83,12 @@ pub const PARTS: [Part; 24] = [
         title: "Engines",
         about: "Leases, and what engines say of themselves, stand in memory. A hang-up is timed from the request until a parked claim of its engine has been answered.",
         measure: Measure::Program(BENCH, &["engines"], &["engines"]),
+    },
+    Part {
+        name: "voice",
+        title: "Telephone calls of the voice engine",
+        about: "One worker process as it is installed, over real SIP and RTP (PCMU) on loopback. Speech, recognition (espeak-ng, pocketsphinx) and model (a script) are of this machine; vendors' take longer. All times are of packets on the wire, from the last one of the customer's speech to the first in which the assistant is heard; 400 ms of it is the silence that these turns end with, half of what an assistant waits by default. Telephones, service and model run on the same cores, in a process of their own. Processor time includes what a call's beginning takes.",
+        measure: Measure::Voice,
     },
     Part {
         name: "growth",
