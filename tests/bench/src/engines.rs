@@ -87,7 +87,8 @@ impl Desk {
             let new = json!({ "assistant_id": 1, "phone_number": format!("+4072{at:07}") });
             self.account.ask("POST", "/user/make_call", &new)?;
             if at % 16 == 15 || at + 1 == count {
-                self.claim()?;
+                while self.claim()? > 0 {}
+                self.beat()?;
             }
         }
         if self.calls.len() < count as usize {
@@ -96,16 +97,18 @@ impl Desk {
         Ok(())
     }
 
-    fn claim(&mut self) -> Result<(), Failed> {
+    /// Claims calls and answers them; returns how many. A host that has just started hands out one at a time.
+    fn claim(&mut self) -> Result<usize, Failed> {
         let body = json!({ "engine": "bench", "protocol": 2, "capacity": 32 });
         let claimed = self.engine.ask("POST", "/engine/claim", &body)?;
-        for entry in claimed["calls"].as_array().into_iter().flatten() {
+        let entries = claimed["calls"].as_array().ok_or("a claim has calls")?;
+        for entry in entries {
             let call = entry["call"]["id"].as_u64().ok_or("a call has an id")?;
             let events = json!({ "events": [{ "seq": 1, "type": "dialing" }, { "seq": 2, "type": "answered" }] });
             self.engine.ask("POST", &format!("/engine/calls/{call}/events"), &events)?;
             self.calls.push(call);
         }
-        self.beat()
+        Ok(entries.len())
     }
 
     fn beat(&mut self) -> Result<(), Failed> {
