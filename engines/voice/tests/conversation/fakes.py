@@ -8,6 +8,7 @@ from typing import Any
 from pipecat.frames.frames import (
     ErrorFrame,
     Frame,
+    FunctionCallFromLLM,
     InputAudioRawFrame,
     InterimTranscriptionFrame,
     LLMContextFrame,
@@ -24,6 +25,7 @@ from pipecat.frames.frames import (
     VADUserStartedSpeakingFrame,
     VADUserStoppedSpeakingFrame,
 )
+from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.services.llm_service import LLMService
 from pipecat.services.settings import TTSSettings
@@ -139,6 +141,7 @@ class FakeRealtime(LLMService[Any]):
         super().__init__(settings=replace(NO_SETTINGS, model="realtime"))
         self.speaks = speaks
         self.instructions: list[str] = []
+        self.context: LLMContext | None = None
         self.contexts: list[list[Any]] = []
         self.answers: list[str] = []
 
@@ -150,6 +153,7 @@ class FakeRealtime(LLMService[Any]):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, LLMContextFrame):
+            self.context = frame.context
             self.contexts.append(list(frame.context.get_messages()))
             # What the customer said it has heard itself.
             if self.contexts[-1][-1]["role"] == "developer":
@@ -165,6 +169,10 @@ class FakeRealtime(LLMService[Any]):
         await self.broadcast_frame(UserStoppedSpeakingFrame)
         await self.push_frame(TranscriptionFrame(text, "", time_now_iso8601(), Language.EN), FrameDirection.UPSTREAM)
         await self.answer(answer)
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> None:
+        """Call a function; what it answers comes with the next context."""
+        await self.run_function_calls([FunctionCallFromLLM(name, "call-1", arguments, self.context)])
 
     async def answer(self, text: str) -> None:
         await self.push_frame(LLMFullResponseStartFrame())
@@ -218,8 +226,8 @@ class FakeServices(LocalServices):
     ) -> LLMService[Any]:
         del entry, voice
         self.asked["realtime"] = {**options, "language": language, "system": prompt}
-        self.made["llm"] = FakeRealtime(speaks=options["mode"] == "multimodal")
-        return self.made["llm"]  # type: ignore[no-any-return]
+        self.made["realtime"] = FakeRealtime(speaks=options["mode"] == "multimodal")
+        return self.made["realtime"]  # type: ignore[no-any-return]
 
     def unsupported(self, assistant: Json) -> list[str]:
         del assistant

@@ -88,6 +88,7 @@ class ScriptedModel:
                 return web.Response(status=step.status, text="<html>what?", content_type="text/html")
             assert isinstance(step, Say)
             if not body.get("stream"):
+                await asyncio.sleep(step.pause_s)
                 return web.json_response(_whole(step))
             return await self._stream(request, step)
         except asyncio.CancelledError:

@@ -161,6 +161,26 @@ async def test_a_wrong_key_of_the_model_ends_with_a_sentence(typed: Scene) -> No
     assert typed.said("bot")[-1].startswith("I am sorry, something does not work here.")
 
 
+async def test_a_service_that_is_lost_is_told_once(typed: Scene) -> None:
+    from pipecat.utils.errors import ErrorCategory  # noqa: PLC0415
+
+    await typed.answered()
+    await typed.greeted()
+    # Each sound of the customer may fail again, and their turns never get words.
+    await typed.typed.customer.begin()
+    for _ in range(3):
+        await typed.typed.customer.fail(ErrorCategory.AUTHENTICATION)
+    await typed.typed.customer.finish("")
+    await typed.until(lambda: len(typed.typed.tone.said) == 2)
+    await typed.typed.customer.fail(ErrorCategory.AUTHENTICATION)
+    end = await typed.ended()
+    assert (end["type"], end["by"]) == ("ended", "engine")
+    assert end["reason"] == "the speech-to-text failed: the ear is broken"
+    assert typed.said("bot") == ["Hello, this is Anna.", typed.typed.tone.said[1]]
+    assert typed.typed.tone.said[1:] == ["I am sorry, something does not work here. Please call again later."]
+    assert typed.model.requests == []
+
+
 async def test_a_voice_that_breaks_ends_the_call(typed: Scene) -> None:
     from pipecat.utils.errors import ErrorCategory  # noqa: PLC0415
 

@@ -1,18 +1,23 @@
 """Speech-to-speech models: multimodal, and dualplex with a voice of its own."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from switchboard_engine.client.wire import Json
+from switchboard_engine.services import ProviderError
+
 from .conftest import Scene
 from .fakes import FakeRealtime
+from .script import Break, Say, Step
 
 LONG = "One two three four five six seven eight nine ten eleven twelve."
 
 
 def model(scene: Scene) -> FakeRealtime:
     """Return the model of the call."""
-    made = scene.typed.made["llm"]
+    made = scene.typed.made["realtime"]
     assert isinstance(made, FakeRealtime)
     return made
 
@@ -66,3 +71,83 @@ async def test_a_model_that_speaks_itself_is_told_what_to_say(typed: Scene) -> N
     typed.service.command(1, "say", text="The manager greets you.")
     await typed.greeted(2)
     assert "The manager greets you." in str(model(typed).contexts[1])
+
+
+LOOK_UP = {
+    "name": "look_up",
+    "kind": "tool",
+    "timeout": 2,
+    "description": "Finds an order.",
+    "parameters": {"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]},
+}
+REFUSED = (422, {"message": "The field order is required."})
+SHIPPED = (200, {"status": 200, "body": "shipped", "duration_ms": 3})
+
+
+async def talking(scene: Scene, **members: Any) -> FakeRealtime:
+    """Let a model that hears talk, which has a fallback."""
+    line = await scene.begin(
+        mode="multimodal",
+        multimodal_model={"id": 1, "code": "r", "engine": {"vendor": "fake"}},
+        functions=[LOOK_UP],
+        chat_llm_fallback_id=3,
+        **{"chat_llm_fallback": {"id": 3, "code": "c", "engine": {"model": "careful"}}, **members},
+    )
+    line.ring()
+    line.answer()
+    await scene.greeted()
+    made = model(scene)
+    await made.hear("where is my order A7", "One moment.")
+    await scene.greeted(2)
+    return made
+
+
+async def answered(scene: Scene, answer: str) -> None:
+    """Wait until the model has the answer of a function."""
+    await scene.until(lambda: answer in str(model(scene).contexts[-1]))
+
+
+async def test_the_fallback_mends_a_tool_call(typed: Scene) -> None:
+    typed.service.tool_answer = REFUSED
+    typed.model.rules = {"refused": Say('```json\n{"order": "A7"}\n```', pause_s=1.0)}
+    made = await talking(typed)
+    await made.call("look_up", {})
+    await typed.until(lambda: len(typed.fake.tools) == 1)
+    typed.service.tool_answer = SHIPPED
+    await answered(typed, "shipped")
+    assert typed.fake.tools == [("look_up", {}), ("look_up", {"order": "A7"})]
+    assert typed.fake.of("unsupported") == []
+    asked = typed.model.requests[0]
+    assert asked["model"] == "careful"
+    for known in ("Finds an order.", "The field order is required.", "user: where is my order A7", '"required"'):
+        assert known in typed.model.last, known
+
+
+@pytest.mark.parametrize("step", [Break(500), Say("I do not know."), Say("{}"), Say('{"order": '), Say("[1]")])
+async def test_a_fallback_that_knows_no_better_leaves_the_refusal(typed: Scene, step: Step) -> None:
+    typed.service.tool_answer = REFUSED
+    typed.model.otherwise = step
+    made = await talking(typed)
+    await made.call("look_up", {"orders": 1})
+    await answered(typed, "This did not work: The field order is required.")
+    assert typed.fake.tools == [("look_up", {"orders": 1})]
+
+
+async def test_a_tool_that_fails_otherwise_is_not_asked_again(typed: Scene) -> None:
+    typed.service.tool_answer = (504, {"message": "The tool did not answer in time."})
+    made = await talking(typed)
+    await made.call("look_up", {})
+    await answered(typed, "This did not work: The tool did not answer in time.")
+    assert typed.model.requests == []
+
+
+async def test_a_fallback_that_cannot_be_made_is_told(typed: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def llm(entry: Json | None, *, temperature: float | None, prompt: str) -> None:
+        raise ProviderError(f"No key for {entry}, {temperature}, {prompt}.")
+
+    monkeypatch.setattr(typed.services, "llm", llm)
+    typed.service.tool_answer = REFUSED
+    made = await talking(typed)
+    assert typed.fake.of("unsupported")[0]["settings"] == ["chat_llm_fallback_id"]
+    await made.call("look_up", {})
+    await answered(typed, "This did not work: The field order is required.")

@@ -151,6 +151,10 @@ def test_words_are_heard_in_the_time_of_their_sound() -> None:
     assert pace.interrupted()
     assert not pace.interrupted()
     assert pace.finished() == []
+    pace.announce("five six")
+    pace.announce("seven eight", interruptible=False)
+    assert pace.interrupted()
+    assert pace.finished() == ["seven", "eight"]
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

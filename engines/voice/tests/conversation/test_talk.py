@@ -244,3 +244,65 @@ async def test_a_hello_does_not_cut_the_greeting(typed: Scene) -> None:
     await typed.greeted()
     assert typed.said("bot") == ["Hello, this is Anna of the shop on the corner."]
     assert typed.said("human") == []
+
+
+async def noise(scene: Scene, seconds: float) -> None:
+    """Have speech seen in which nothing is understood."""
+    await scene.typed.customer.begin()
+    await asyncio.sleep(seconds)
+    await scene.typed.customer.finish("")
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.2])
+async def test_a_noise_that_cuts_the_assistant_off_is_answered_once(
+    typed: Scene, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard_engine.conversation.turns.UNHEARD_S", 1.5)
+    typed.model.rules = {"count": Say(LONGER), "cut you off": Say("And seventeen.")}
+    await typed.answered()
+    await typed.greeted()
+    await typed.tell("please count")
+    await typed.until(lambda: len(typed.typed.tone.said) >= 2)
+    await asyncio.sleep(0.5)
+    await noise(typed, seconds)
+    await typed.until(lambda: "And seventeen." in typed.said("bot"))
+    await asyncio.sleep(0.5)
+    assert typed.typed.tone.said[2:] == ["And seventeen."]
+    assert len(typed.model.requests) == 2
+
+
+async def test_an_answer_that_a_noise_withdrew_is_given(typed: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("switchboard_engine.conversation.turns.UNHEARD_S", 1.5)
+    typed.model.rules = {"open": Say("At nine.", pause_s=1.0), "cut you off": Say("We open at nine.")}
+    await typed.answered()
+    await typed.greeted()
+    await typed.tell("when do you open")
+    await typed.until(lambda: len(typed.model.requests) == 1)
+    await noise(typed, 0.2)
+    await typed.until(lambda: typed.said("bot")[1:] == ["We open at nine."])
+
+
+@pytest.mark.long
+async def test_what_was_not_understood_is_asked_for_twice_at_most(
+    typed: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard_engine.conversation.turns.UNHEARD_S", 1.0)
+    unheard = "Sorry, I did not understand you. Could you say that again?"
+    await typed.answered()
+    await typed.greeted()
+    # A cough is nothing.
+    await noise(typed, 0.2)
+    await asyncio.sleep(1.5)
+    assert typed.typed.tone.said[1:] == []
+    for count in (1, 2):
+        await noise(typed, 1.0)
+        await typed.greeted(1 + count)
+    await noise(typed, 1.0)
+    await asyncio.sleep(2.0)
+    assert typed.typed.tone.said[1:] == [unheard, unheard]
+    assert typed.model.requests == []
+    await typed.tell("hello")
+    await typed.greeted(4)
+    await noise(typed, 1.0)
+    await typed.greeted(5)
+    assert typed.said("bot")[1:] == [unheard, unheard, "I see.", unheard]

@@ -1,5 +1,6 @@
 """A vendor that hangs, refuses, breaks off or answers nonsense is replaced, and what it owed is done by the next."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -22,10 +23,20 @@ from pipecat.frames.frames import (
     VADUserStoppedSpeakingFrame,
 )
 from pipecat.processors.aggregators.llm_context import LLMContext
-from pipecat.services.settings import TTSSettings
+from pipecat.processors.frame_processor import FrameProcessorSetup
+from pipecat.services.settings import STTSettings, TTSSettings
+from pipecat.services.stt_service import STTService
 
 from switchboard_engine.providers import ProviderServices
-from switchboard_engine.providers.failover import ATTEMPTS, REST_S, Candidate, Outages, TtsFailover
+from switchboard_engine.providers.failover import (
+    ATTEMPTS,
+    REST_S,
+    Candidate,
+    Outages,
+    Patience,
+    SttFailover,
+    TtsFailover,
+)
 
 from .catalogue import entry
 from .fakes import Behaviour, FakeCartesia, FakeDeepgram, FakeElevenLabs, FakeOpenAI, FakeVendor
@@ -357,3 +368,69 @@ async def test_speech_that_is_noticed_behind_is_heard_by_the_substitute(
         await rig.give_from_behind(VADUserStoppedSpeakingFrame())
         assert [frame.text for frame in await rig.comes(TranscriptionFrame)] == ["When, please?"]
         assert rig.of(VADUserStartedSpeakingFrame) == []
+
+
+class Reconnecting(STTService):
+    """A transcriber whose client takes a cancellation for a lost connection, and connects anew."""
+
+    swallows = 3
+
+    def __init__(self) -> None:
+        super().__init__(settings=STTSettings(model="none", language=None))
+        self.connecting: asyncio.Task[None] | None = None
+
+    async def run_stt(self, audio: bytes) -> AsyncIterator[None]:  # type: ignore[override]
+        del audio
+        yield None
+
+    async def setup(self, setup: FrameProcessorSetup) -> None:  # type: ignore[override]
+        await super().setup(setup)
+        self.connecting = self.create_task(self._connect())
+        await asyncio.sleep(0)
+
+    async def cleanup(self) -> None:
+        await super().cleanup()
+        assert self.connecting is not None
+        self.connecting.cancel()
+
+    async def _connect(self) -> None:
+        for _ in range(self.swallows):
+            try:
+                await asyncio.sleep(3_600)
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(3_600)
+
+
+async def test_a_service_leaves_no_task_behind() -> None:
+    built: list[Reconnecting] = []
+
+    def build() -> Reconnecting:
+        built.append(Reconnecting())
+        return built[-1]
+
+    async with Rig(SttFailover([Candidate("reconnecting", build)], Patience(1.0))) as rig:
+        await rig.give(sound(0))
+        await rig.comes(InputAudioRawFrame)
+    assert built[0].connecting is not None
+    assert built[0].connecting.done()
+
+
+@pytest.mark.parametrize("meanwhile_s", [0.0, 0.2, 0.4])
+async def test_a_call_that_ends_while_a_service_is_replaced_leaves_no_task_behind(
+    meanwhile_s: float, keys: dict[str, str]
+) -> None:
+    before = asyncio.all_tasks()
+    async with FakeDeepgram() as hearing:
+        services = ProviderServices({**keys, **QUICK, "DEEPGRAM_STT_BASE_URL": hearing.ws})
+        transcriber = services.stt(entry("transcriber_providers", "deepgram"), languages=["en-US"])
+        rig = Rig(transcriber)
+        await rig.__aenter__()
+        await rig.give(sound(0))
+        await rig.comes(InputAudioRawFrame)
+    # Nobody is there any more: each attempt to connect fails.
+    await rig.give(sound(1))
+    await until(lambda: transcriber.service is None)
+    await asyncio.sleep(meanwhile_s)
+    await rig.worker.cancel()
+    await until(lambda: not [task for task in asyncio.all_tasks() - before if "::" in task.get_name()])

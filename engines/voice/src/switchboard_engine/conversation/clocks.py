@@ -11,8 +11,6 @@ PATIENCE_S = 5.0
 """How long the model may owe an answer before the customer is asked to wait."""
 ANSWER_S = 20.0
 """How long before the customer is asked again; the second time the call ends. Others stand in for a model meanwhile."""
-REENGAGEMENTS_MAX = 10
-"""Unanswered re-engagements after which nobody is there."""
 
 
 class Clocks:
@@ -24,7 +22,9 @@ class Clocks:
         self._limits = talk.settings.limits
         self._began = now()
         self._bot_active = now()
-        self._reengaged = 0
+        self._opened = now()
+        """When the assistant last spoke or worked before anybody was re-engaged."""
+        self._reengaged = False
         self._spoken = talk.speech.spoken
         self._missed = 0
         """Answers in a row that did not come."""
@@ -43,11 +43,14 @@ class Clocks:
         talk, now = self._talk, self._now()
         if now - self._began >= self._limits.duration_s:
             talk.end("assistant", "the longest duration of a call was reached")
+        if talk.is_ending:
             return
         if not talk.speech.quiet.is_set() or talk.working or talk.on_hold:
             self._bot_active = now
+            if not self._reengaged:
+                self._opened = now
         if talk.signals.speaking:
-            self._reengaged = 0
+            self._reengaged = False
         if talk.speech.spoken != self._spoken:
             self._spoken = talk.speech.spoken
             self._answered()
@@ -66,15 +69,14 @@ class Clocks:
     async def answer_failed(self) -> None:
         """The answer that is owed will not come: ask the customer again once, then give up."""
         talk = self._talk
-        if not self._is_owed:
+        if not self._is_owed or talk.is_ending:
             return
         talk.signals.turn_done_at = None
         self._asked_to_wait = False
         self._missed += 1
         await talk.interrupt()
         if self._missed > 1:
-            await talk.say(talk.phrases.failed, interruptible=False)
-            talk.end_after_speech("engine", "no answer came from the language model")
+            talk.give_up("no answer came from the language model")
         else:
             self._own_words = True
             await talk.say(talk.phrases.repeat)
@@ -98,19 +100,15 @@ class Clocks:
         talk, limits = self._talk, self._limits
         if talk.signals.speaking or not talk.speech.quiet.is_set() or talk.working or talk.on_hold:
             return
+        unopened_s = 0.0 if talk.signals.spoke.is_set() else now - max(self._opened, talk.signals.active_at)
+        if limits.initial_silence_s is not None and unopened_s >= limits.initial_silence_s:
+            talk.end("assistant", "the customer said nothing at the start of the call")
+            return
         silent_s = now - max(self._bot_active, talk.signals.active_at)
-        if not talk.signals.spoke.is_set() and limits.initial_silence_s is not None:
-            if silent_s >= limits.initial_silence_s:
-                talk.end("assistant", "the customer said nothing at the start of the call")
-            return
-        if silent_s < (limits.interval_s if self._reengaged else limits.silence_s):
-            return
-        if self._reengaged >= REENGAGEMENTS_MAX:
-            talk.end("assistant", "the customer did not answer any more")
-            return
-        self._reengaged += 1
-        self._bot_active = now
-        await self._reengage()
+        if silent_s >= (limits.interval_s if self._reengaged else limits.silence_s):
+            self._reengaged = True
+            self._bot_active = now
+            await self._reengage()
 
     async def _reengage(self) -> None:
         prompt = self._talk.settings.reengagement

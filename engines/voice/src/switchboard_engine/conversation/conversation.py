@@ -24,6 +24,7 @@ from .clocks import Clocks
 from .commands import Commands
 from .consultation import brief
 from .dialing import Dialer, Lines, NoLegError
+from .fallback import ToolFallback
 from .functions import Functions
 from .listening import Listening
 from .machines import Machines, MuteSwitch
@@ -39,6 +40,7 @@ from .speech import Speech
 from .talk import End, Talk, background
 from .transcript import TranscriptLines
 from .transfers import Transfers
+from .unheard import Unheard
 from .unsupported import unsupported
 
 READY_S = 10.0
@@ -72,6 +74,8 @@ class Conversation:
         self._talk: Talk | None = None
         self._clocks: Clocks | None = None
         self._machines: Machines | None = None
+        self._unheard: Unheard | None = None
+        self._fallback: ToolFallback | None = None
         self._answered = asyncio.Event()
         self._answered_at: float | None = None
         self._ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
@@ -107,7 +111,8 @@ class Conversation:
         pipeline.attach(line.transport, self._mixer if self._mixes else None)
         self._filter_noise(line)
         pipeline.worker.add_event_handler("on_pipeline_error", self._on_error)
-        Functions(talk, Transfers(talk, self._dialer.dial_to, self._brief)).register(pipeline.stages.llm)
+        transfers = Transfers(talk, self._dialer.dial_to, self._brief)
+        Functions(talk, transfers, self._fallback).register(pipeline.stages.llm)
         return await self._through(talk, pipeline)
 
     async def _through(self, talk: Talk, pipeline: ConversationPipeline) -> End:
@@ -127,7 +132,10 @@ class Conversation:
         """Make the services and the pipeline; raises whatever goes wrong with them."""
         settings, assistant = self._settings, self._call.assistant
         stages = Stages.make(assistant, settings, self._services)
-        names = unsupported(assistant, settings, self._services.unsupported(assistant.raw))
+        if settings.mode != "pipeline":
+            self._fallback = ToolFallback.make(assistant, self._services)
+        of_vendors = self._services.unsupported(assistant.raw)
+        names = unsupported(assistant, settings, of_vendors, falls_back=self._fallback is not None)
         names += await self._prepare_sound()
         if names:
             await self._call.report(told.Unsupported(list(dict.fromkeys(names))))
@@ -181,7 +189,7 @@ class Conversation:
         )
         talk.keypad.on_row = self._keys
         self._signals.on_language.append(self._language)
-        self._signals.on_unheard.append(lambda: self._unheard(talk))
+        self._unheard = Unheard(talk)
         if self._settings.fillers:
             self._signals.on_said.append(self._speaker.thinking)
         return talk
@@ -282,10 +290,6 @@ class Conversation:
             case _:
                 pass
 
-    def _unheard(self, talk: Talk) -> None:
-        if talk.speech.quiet.is_set() and not talk.working:
-            self._spawn(talk.say(talk.phrases.unheard))
-
     async def _keys(self, row: str) -> None:
         if self._talk is not None:
             await self._talk.context(f"The customer pressed these keys: {row}", run=True)
@@ -320,8 +324,7 @@ class Conversation:
             if "text-to-speech" in dead or not self._answered.is_set() or not talk.has_voice:
                 talk.end("engine", reason)
             else:
-                await talk.say(talk.phrases.failed, interruptible=False)
-                talk.end_after_speech("engine", reason)
+                talk.give_up(reason)
         elif self._clocks is not None and frame.processor is pipeline.stages.model:
             await self._clocks.answer_failed()
 
@@ -331,8 +334,10 @@ class Conversation:
             await self._hang_up()
             if self._pipeline is not None:
                 await self._pipeline.stop()
+            if self._fallback is not None:
+                await self._fallback.close()
         finally:
-            for part in (self._talk, self._machines):
+            for part in (self._talk, self._machines, self._unheard):
                 if part is not None:
                     part.close()
             for task in tuple(self._tasks):

@@ -13,9 +13,10 @@ from pipecat.services.llm_service import FunctionCallParams
 
 from ..client import Assistant, CallLostError, ServiceError, ToolError
 from ..client.tools import TIMEOUT_MAX
-from ..client.wire import Function, Json, integer, text
+from ..client.wire import Function, Json, ToolAnswer, integer, text
 from ..legs import LegError
 from ..services import LanguageModel
+from .fallback import ToolFallback
 from .settings import built_in_tools
 from .talk import Talk
 from .transfers import Transfers
@@ -26,6 +27,8 @@ RESULT_CHARS_MAX = 8_000
 _SLACK_S = 10.0
 """What a function may take beyond the timeout of its tool: the way to the service and back."""
 _OWN_TIMEOUT_S = 120.0
+_REFUSED = 422
+"""HTTP status of a tool whose arguments do not fit its schema."""
 
 Answer = Callable[[Mapping[str, Any]], Awaitable["str | None"]]
 """Carries a function out; returns what the model is told, None for nothing: then the model does not go on by itself."""
@@ -48,10 +51,11 @@ class Functions:
     UNSUPPORTED = ("assistant_transfer",)
     """Functions that it cannot carry out, and does not offer."""
 
-    def __init__(self, talk: Talk, transfers: Transfers) -> None:
-        """Act on a conversation."""
+    def __init__(self, talk: Talk, transfers: Transfers, fallback: ToolFallback | None = None) -> None:
+        """Act on a conversation; `fallback` mends arguments that a tool refuses."""
         self._talk = talk
         self._transfers = transfers
+        self._fallback = fallback
         self._assistant: Assistant = talk.call.assistant
         self._own: dict[str, Answer] = {
             "end_call": self._end_call,
@@ -101,12 +105,25 @@ class Functions:
 
     def _tool(self, function: Function) -> Answer:
         async def ask(arguments: Mapping[str, Any]) -> str:
-            answer = await self._talk.call.tool(function.name, arguments)
+            try:
+                answer = await self._talk.call.tool(function.name, arguments)
+            except ToolError as error:
+                answer = await self._tool_again(function, arguments, error)
             if 200 <= answer.status < 300:  # noqa: PLR2004 - HTTP's successes
                 return answer.body or "Done."
             return f"The tool answered with the HTTP status {answer.status}: {answer.body}"
 
         return ask
+
+    async def _tool_again(self, function: Function, arguments: Mapping[str, Any], error: ToolError) -> ToolAnswer:
+        """Ask a tool once more, with the arguments of the fallback model; raises the error where it has none."""
+        if self._fallback is None or error.status != _REFUSED:
+            raise error
+        context = self._talk.pipeline.context
+        better = await self._fallback.arguments(function, arguments, error.message, context)
+        if better is None or better == arguments:
+            raise error
+        return await self._talk.call.tool(function.name, better)
 
     async def _search(self, arguments: Mapping[str, Any]) -> str:
         passages = await self._talk.call.knowledge(str(arguments.get("query") or ""), PASSAGES)

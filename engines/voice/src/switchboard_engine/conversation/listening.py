@@ -20,9 +20,6 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from .signals import Signals
 from .transcript import TranscriptLines
 
-UNHEARD_S = 0.8
-"""Speech from which on something was said, rather than a cough."""
-
 
 class Listening(FrameProcessor):
     """Tells the transcript, and the conversation by its signals."""
@@ -92,10 +89,7 @@ class Listening(FrameProcessor):
             self._signals.customer_done()
         elif not self._finals:
             spoke_s, self._spoke_s = self._spoke_s, 0.0
-            if spoke_s >= UNHEARD_S:
-                self._signals.customer_unheard()
-            else:
-                self._signals.customer_paused()
+            self._signals.customer_unheard(spoke_s)
 
     async def _in_language(self, language: str | None) -> None:
         self._lines.customer_language(language)

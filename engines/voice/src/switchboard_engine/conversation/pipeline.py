@@ -135,6 +135,8 @@ class ConversationPipeline:
                 user_turn_strategies=turns.strategies(settings.turns, model, greets=settings.greets),
                 user_turn_stop_timeout=turns.UNHEARD_S,
                 user_mute_strategies=[mute],
+                # What was not understood is answered by `Unheard`.
+                empty_user_turn=None,
                 vad_analyzer=vad,
             )
         else:

@@ -18,12 +18,14 @@ class Signals:
         """When the customer last did anything."""
         self.turn_done_at: float | None = None
         """When the customer's last turn ended; None while it goes on, and once it was answered."""
+        self.was_owed = False
+        """Whether the customer spoke before they were answered; whoever makes up for it sets it back."""
         self.on_said: list[Said] = []
         """Called with each line of the customer."""
         self.on_understood: list[Callable[[str], None]] = []
         """Called with each text that was understood, also of a part of a line."""
-        self.on_unheard: list[Callable[[], None]] = []
-        """Called where the customer spoke for a while and nothing was understood."""
+        self.on_unheard: list[Callable[[float], None]] = []
+        """Called with the seconds of speech of a turn in which nothing was understood."""
         self.on_sound: list[Callable[[bytes], None]] = []
         """Called with the customer's sound, 16-bit mono at the rate of the pipeline."""
         self.on_language: list[Said] = []
@@ -33,6 +35,7 @@ class Signals:
     def customer_speaks(self) -> None:
         """The customer begins to speak."""
         self.speaking = True
+        self.was_owed = self.was_owed or self.turn_done_at is not None
         self.turn_done_at = None
         self._act()
 
@@ -47,12 +50,12 @@ class Signals:
         self.turn_done_at = self._now()
         self._act()
 
-    def customer_unheard(self) -> None:
-        """The customer said something that was not understood."""
+    def customer_unheard(self, spoke_s: float) -> None:
+        """The customer's turn is over, and nothing of it was understood."""
         self.speaking = False
         self._act()
         for listener in self.on_unheard:
-            listener()
+            listener(spoke_s)
 
     def customer_acts(self) -> None:
         """The customer pressed a key, or came back from a hold."""

@@ -55,12 +55,18 @@ class Speech(FrameProcessor):
         self.quiet.set()
         self.cut = asyncio.Event()
         """Set by each interruption, once nothing of before is heard any more."""
+        self.was_cut = False
+        """Whether an interruption cut something off; whoever makes up for it sets it back."""
         self.spoken = 0
         """Times that the assistant began to speak."""
         self._lines = lines
         self._pace = WordPace(CHARACTERS_A_SECOND * speed)
         self._paced = False
         self._to_context = True
+        self._late = False
+        """Whether words and sound may still come that an interruption has overtaken."""
+        self._insists = False
+        """Whether what is being said is said whatever the customer does."""
         self._marks: list[SpokenMark] = []
         self._over = False
 
@@ -79,8 +85,12 @@ class Speech(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         """Take note, and pass on what the assistant's side of the context is to have."""
         await super().process_frame(frame, direction)
-        if direction is FrameDirection.UPSTREAM or not await self._take(frame):
+        if direction is FrameDirection.UPSTREAM or not (self._is_late(frame) or await self._take(frame)):
             await self.push_frame(frame, direction)
+
+    def _is_late(self, frame: Frame) -> bool:
+        """Whether it was interrupted: Pipecat's output passes interruptions on before it drops what they interrupt."""
+        return self._late and frame.interruptible and isinstance(frame, TTSAudioRawFrame | TTSTextFrame)
 
     async def _take(self, frame: Frame) -> bool:
         """Follow a frame; returns whether it ends here."""
@@ -94,8 +104,10 @@ class Speech(FrameProcessor):
             case AggregatedTextFrame() if frame.will_be_spoken:
                 self._announced(frame)
             case TTSStartedFrame():
+                self._late = False
                 self._to_context = frame.append_to_context
             case TTSStoppedFrame():
+                self._insists = False
                 await self._push_words(self._pace.finished())
             case LLMFullResponseEndFrame() | LLMAssistantPushAggregationFrame():
                 # Pipecat sends the second of them before the end of the sound that it follows.
@@ -120,9 +132,10 @@ class Speech(FrameProcessor):
 
         A service that stands in for another may be of the other kind.
         """
+        self._insists = not frame.interruptible
         self._paced = frame.pts is None
         if self._paced:
-            self._pace.announce(frame.text)
+            self._pace.announce(frame.text, interruptible=frame.interruptible)
 
     async def _played(self, frame: TTSAudioRawFrame) -> None:
         seconds = len(frame.audio) / _SAMPLE_BYTES / frame.num_channels / frame.sample_rate
@@ -144,9 +157,16 @@ class Speech(FrameProcessor):
             await self.push_frame(frame)
 
     async def _cut(self, frame: Frame) -> None:
-        """The rest will not be heard."""
+        """The rest will not be heard, unless it is said whatever happens."""
+        if isinstance(frame, InterruptionFrame) and self._insists:
+            self._pace.interrupted()
+            self._late = True
+            self.cut.set()
+            return
         cut = self._pace.interrupted() or not self.quiet.is_set()
         await self._lines.bot_done(interrupted=cut and not isinstance(frame, EndFrame))
+        self.was_cut = self.was_cut or cut
+        self._late = True
         self.cut.set()
         if not isinstance(frame, InterruptionFrame):
             self.quiet.set()

@@ -90,6 +90,11 @@ class Talk:
         return phrases_of(self.lines.language)
 
     @property
+    def is_ending(self) -> bool:
+        """Whether the end is decided: what is being said is the last."""
+        return self._ending is not None or self.over.done()
+
+    @property
     def has_voice(self) -> bool:
         """Whether fixed sentences can be spoken: a speech-to-speech model says them in its own words."""
         return self.pipeline.stages.tts is not None
@@ -105,11 +110,28 @@ class Talk:
 
     def end_after_speech(self, by: str, reason: str, *, farewell: str | None = None) -> None:
         """End once what is being said has been said; the farewell is for a turn in which nothing was."""
-        if self._ending is None:
-            self._ending = background(self._end_after_speech(by, reason, farewell), f"call {self.call.id}: its end")
+        self._end_soon(self._end_after_speech(by, reason, farewell=farewell))
 
-    async def _end_after_speech(self, by: str, reason: str, farewell: str | None) -> None:
+    def give_up(self, reason: str) -> None:
+        """Say once that nothing works any more, and end; nothing else is said from now on."""
+        if not self.is_ending:
+            # A mailbox, to which only its message is said, is told nothing of this.
+            last = None if self.speaker.model_is_silent else self.phrases.failed
+            self.speaker.model_is_silent = True
+            self._end_soon(self._end_after_speech("engine", reason, last=last))
+
+    def _end_soon(self, work: Coroutine[Any, Any, None]) -> None:
+        if self._ending is None:
+            self._ending = background(work, f"call {self.call.id}: its end")
+        else:
+            work.close()
+
+    async def _end_after_speech(
+        self, by: str, reason: str, *, last: str | None = None, farewell: str | None = None
+    ) -> None:
         try:
+            if last:
+                await self.say(last, interruptible=False)
             await self.said()
             if farewell and not self.lines.bot_said:
                 await self.say(farewell, interruptible=False)
@@ -163,6 +185,8 @@ class Talk:
         await self.pipeline.worker.queue_frame(InterruptionFrame())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.speech.cut.wait(), CUT_S)
+        # Nobody is owed the rest of it.
+        self.speech.was_cut = False
 
     async def send_keys(self, digits: str) -> None:
         """Press keys; raises `LegError`, and `ValueError` for what is no key."""

@@ -14,8 +14,13 @@ _WARM_ONLY = ("connected_message", "custom_caller_id", "outbound_phone_id")
 """Members of a warm transfer that a REFER has no place for."""
 
 
-def unsupported(assistant: Assistant, settings: ConversationSettings, of_vendors: Iterable[str]) -> list[str]:
-    """Return the names, each once: what the engine cannot do, then what the vendors cannot."""
+def unsupported(
+    assistant: Assistant, settings: ConversationSettings, of_vendors: Iterable[str], *, falls_back: bool = False
+) -> list[str]:
+    """Return the names, each once: what the engine cannot do, then what the vendors cannot.
+
+    `falls_back`: the fallback model of a speech-to-speech assistant is there.
+    """
     raw = assistant.raw
     names = _tools(assistant)
     if settings.cancels_noise and not noise.available():
@@ -24,7 +29,7 @@ def unsupported(assistant: Assistant, settings: ConversationSettings, of_vendors
         if raw.get("turn_detection_threshold") is not None:
             names.append("turn_detection_threshold")
     else:
-        names += _of_models(raw, settings)
+        names += _of_models(raw, settings, falls_back=falls_back)
     return list(dict.fromkeys([*names, *of_vendors]))
 
 
@@ -39,11 +44,11 @@ def _tools(assistant: Assistant) -> list[str]:
     return names
 
 
-def _of_models(raw: Json, settings: ConversationSettings) -> list[str]:
+def _of_models(raw: Json, settings: ConversationSettings, *, falls_back: bool) -> list[str]:
     names = [name for name, usual in _BY_MODEL.items() if raw.get(name) not in (None, usual)]
     if number(raw, "min_interrupt_words"):
         names.append("min_interrupt_words")
-    if raw.get("chat_llm_fallback_id") is not None:
+    if raw.get("chat_llm_fallback_id") is not None and not falls_back:
         names.append("chat_llm_fallback_id")
     if settings.fillers:
         names.append("fillers")

@@ -18,7 +18,8 @@ class WordPace:
     def __init__(self, characters_a_second: float = CHARACTERS_A_SECOND) -> None:
         """Begin with a pace for speech at normal speed."""
         self._pace = characters_a_second
-        self._words: deque[str] = deque()
+        self._words: deque[tuple[str, bool]] = deque()
+        """Words, and whether an interruption keeps them from being heard."""
         self._budget = 0.0
         self._announced = 0
         self._seconds = 0.0
@@ -33,10 +34,10 @@ class WordPace:
         """Characters a second."""
         return self._pace
 
-    def announce(self, text: str) -> None:
-        """Take a text that is about to be said."""
+    def announce(self, text: str, *, interruptible: bool = True) -> None:
+        """Take a text that is about to be said; one that is not `interruptible` is heard whatever happens."""
         words = text.split()
-        self._words.extend(words)
+        self._words.extend((word, interruptible) for word in words)
         self._announced += sum(len(word) + 1 for word in words)
 
     def played(self, seconds: float) -> list[str]:
@@ -44,8 +45,8 @@ class WordPace:
         self._seconds += seconds
         self._budget += seconds * self._pace
         heard = []
-        while self._words and self._budget >= len(self._words[0]) + 1:
-            word = self._words.popleft()
+        while self._words and self._budget >= len(self._words[0][0]) + 1:
+            word, _ = self._words.popleft()
             self._budget -= len(word) + 1
             heard.append(word)
         return heard
@@ -55,14 +56,17 @@ class WordPace:
         if self._seconds > 0.5 and self._announced:  # noqa: PLR2004 - shorter ones say little
             measured = min(max(self._announced / self._seconds, _PACE_MIN), _PACE_MAX)
             self._pace += _LEARNT * (measured - self._pace)
-        heard = list(self._words)
+        heard = [word for word, _ in self._words]
         self._forget()
         return heard
 
     def interrupted(self) -> bool:
-        """Forget the rest, which nobody heard; return whether there was any."""
-        cut = bool(self._words)
+        """Forget what nobody will hear; return whether there was any."""
+        kept = [(word, interruptible) for word, interruptible in self._words if not interruptible]
+        cut = len(kept) < len(self._words)
         self._forget()
+        self._words.extend(kept)
+        self._announced = sum(len(word) + 1 for word, _ in kept)
         return cut
 
     def _forget(self) -> None:

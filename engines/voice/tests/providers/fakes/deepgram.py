@@ -10,7 +10,7 @@ from .server import Behaviour, FakeVendor, Request, tone
 class FakeDeepgram(FakeVendor):
     """Hears `words` in any sound, and says a tone for any text.
 
-    Not `eager`, it hears nothing before the customer has stopped.
+    Not `eager`, it hears nothing before the customer has stopped, and then its words once, until it gets new ones.
     """
 
     def __init__(self, words: str = "When do you open?", *, eager: bool = True) -> None:
@@ -31,7 +31,10 @@ class FakeDeepgram(FakeVendor):
                     await self.drop(request)
                 else:
                     noted.query.pop("told", None)
-                    await socket.send_json(self._results(self.words, final=True))
+                    words = self.words
+                    if not self.eager:
+                        self.words = ""
+                    await socket.send_json(self._results(words, final=True))
             elif content["type"] == "CloseStream":
                 await socket.close()
 

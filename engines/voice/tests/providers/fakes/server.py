@@ -12,7 +12,8 @@ from aiohttp import WSMsgType, web
 WAIT_S = 10.0
 BREAK_S = 0.2
 
-_LETTER = bytes(range(0, 200, 2)) * 48  # 100 ms at 24 kHz, 16 bits
+LETTER_MS = 100
+_WAVE = bytes(range(0, 200, 2))
 
 
 class Behaviour(Enum):
@@ -145,9 +146,10 @@ class FakeVendor:
         request.transport.abort()
 
 
-def tone(text: str) -> bytes:
-    """Return sound that is as long as speaking a text takes."""
-    return _LETTER * sum(map(str.isalnum, text))
+def tone(text: str, *, hz: int = 24_000, letter_ms: int = LETTER_MS) -> bytes:
+    """Return 16-bit sound that is as long as speaking a text takes."""
+    size = hz * letter_ms // 1_000 * 2 * sum(map(str.isalnum, text))
+    return (_WAVE * (size // len(_WAVE) + 1))[:size]
 
 
 async def pieces(data: bytes, size: int) -> AsyncIterator[bytes]:

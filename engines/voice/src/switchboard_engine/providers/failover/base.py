@@ -142,8 +142,9 @@ class Failover(FrameProcessor):
         """Throw away the service at work."""
         self._is_over = True
         self._clear_alarms()
-        for task in list(self._tasks):
-            await self.cancel_task(task)
+        while running := [task for task in self._tasks if not task.done()]:
+            for task in running:
+                await self.cancel_task(task)
         branch, self._branch = self._branch, None
         left = {*self._discarded, branch} if branch else set(self._discarded)
         await asyncio.gather(*(one.close() for one in left))
@@ -301,8 +302,12 @@ class Failover(FrameProcessor):
             except ProviderError as error:
                 self._cannot_be_built(candidate, error)
                 continue
-            self._branch, self._last = Branch(candidate, service, self._came), candidate
-            self._beginning = self._spawn(self._begin(self._branch))
+            branch = Branch(candidate, service, self._came)
+            if self._is_over:  # the call ended meanwhile, and nobody would close it any more
+                await branch.close()
+                return
+            self._branch, self._last = branch, candidate
+            self._beginning = self._spawn(self._begin(branch))
             return
         await self._give_up(f"{self.what} is lost. {self._reasons}")
 

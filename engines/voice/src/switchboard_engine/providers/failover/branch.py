@@ -3,17 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from copy import copy
 
 from pipecat.frames.frames import CancelFrame, Frame
 from pipecat.pipeline.pipeline import Pipeline, PipelineSink, PipelineSource
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor, FrameProcessorSetup
 from pipecat.services.ai_service import AIService
+from pipecat.utils.asyncio.task_manager import TaskManager
 
 from .candidate import Candidate
 
 logger = logging.getLogger(__name__)
 
 CLOSE_S = 2.0
+CANCELLATIONS_MAX = 10
+"""How often a task of a closed service is cancelled before it is left behind."""
 
 Came = Callable[["Branch", Frame, FrameDirection], Awaitable[None]]
 """Callback for what a service pushes, in either direction."""
@@ -32,11 +36,13 @@ class Branch:
         self._came = came
         source, sink = PipelineSource(self._pushed), PipelineSink(self._pushed)
         self._pipeline = Pipeline([service], source=source, sink=sink)
-        self._is_set_up = False
+        self._tasks: TaskManager | None = None
 
     async def connect(self, setup: FrameProcessorSetup) -> None:
         """Set the service up, which connects most of them; those that connect in `start` take the StartFrame for it."""
-        self._is_set_up = True
+        self._tasks = TaskManager(loop=setup.task_manager.get_event_loop())
+        setup = copy(setup)
+        setup.task_manager = self._tasks
         await self._pipeline.setup(setup)
 
     async def send(self, frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM) -> None:
@@ -51,24 +57,35 @@ class Branch:
     async def close(self) -> None:
         """Let go of what the service holds."""
         await self._bounded(self._cleanup)
+        await self._end_tasks()
 
     async def _cancel(self) -> None:
-        if isinstance(self.service, AIService):
+        if self._tasks is not None and isinstance(self.service, AIService):
             await self.service.cancel(CancelFrame())
 
     async def _cleanup(self) -> None:
-        await self._pipeline.cleanup()  # type: ignore[no-untyped-call]
+        if self._tasks is not None:
+            await self._pipeline.cleanup()  # type: ignore[no-untyped-call]
         await _close_client(self.service)
 
     async def _bounded(self, work: Callable[[], Awaitable[None]]) -> None:
         """Give a service that may be broken `CLOSE_S`; one that does not let go is left behind."""
-        if not self._is_set_up:
-            return
         try:
             async with asyncio.timeout(CLOSE_S):
                 await work()
         except Exception as error:  # whatever a broken service does, the call goes on
             logger.warning("%s could not be closed: %r", self.candidate.name, error)
+
+    async def _end_tasks(self) -> None:
+        """End what the service left running: a client that swallows a cancellation goes on, and connects anew."""
+        for _ in range(CANCELLATIONS_MAX):
+            left = self._tasks.current_tasks() if self._tasks else ()
+            if not left:
+                return
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left, timeout=CLOSE_S / CANCELLATIONS_MAX)
+        logger.error("%s: its tasks do not end", self.candidate.name)
 
     async def _pushed(self, frame: Frame, direction: FrameDirection) -> None:
         await self._came(self, frame, direction)
