@@ -5,6 +5,7 @@ It carries no call and loads no conversation, so that what crashes a worker does
 
 import asyncio
 import logging
+import os
 import socket
 import sys
 import time
@@ -30,6 +31,9 @@ _DIALOGS_MAX = 10_000
 """How many dialogs of a worker are kept."""
 _HOOK_SECONDS = 10.0
 """How long an orphan hook may take."""
+ALLOCATION = {"MALLOC_ARENA_MAX": "2"}
+"""glibc gives each of some forty threads memory of its own, and what is free there is of no use to the others: without
+a limit a worker of five calls comes to rest 110 MB higher. The environment may say otherwise."""
 
 
 @dataclass(slots=True)
@@ -132,6 +136,7 @@ class Supervisor:
                 str(theirs.fileno()),
                 pass_fds=[theirs.fileno()],
                 stdin=asyncio.subprocess.DEVNULL,
+                env={**ALLOCATION, **os.environ},
             )
         slot.pid = slot.process.pid
         slot.channel = await Channel.open(ours)

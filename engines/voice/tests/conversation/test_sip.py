@@ -36,7 +36,7 @@ INTERRUPTION = ("stop please i have a question", "Of course, what is it?")
 PHRASES = [said for said, _ in (*TURNS, STORY, INTERRUPTION)]
 ANSWERS = [GREETING, "we open at nine", "it was shipped yesterday", "thank you for calling goodbye"]
 ROUNDS = 3
-INTERRUPTIONS = 3
+INTERRUPTIONS = 4
 
 
 @pytest.fixture

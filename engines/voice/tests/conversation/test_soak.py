@@ -143,8 +143,8 @@ async def test_nothing_grows_while_packets_are_lost(
     memory, threads = [one.resident_mb for one in soak.spent], [float(one.threads) for one in soak.spent]
     print(f"{soak.calls} calls, {len(soak.answers_ms)} answers; memory, MB: {[round(mb) for mb in memory[::15]]}")
     claims.tell(
-        claims.at_most(f"End of speech to the answer, {of}: p50", 650, share(soak.answers_ms, 0.5), "ms"),
-        claims.stated(f"The same, {of}: p95", share(soak.answers_ms, 0.95), "ms"),
+        claims.stated(f"End of speech to the answer, {of}: p50", share(soak.answers_ms, 0.5), "ms"),
+        claims.stated(f"End of speech to the answer, {of}: p95", share(soak.answers_ms, 0.95), "ms"),
         claims.stated(f"Longest gap between packets, {of}", soak.gap_ms, "ms"),
         claims.at_most(f"Memory at the end over the middle, {of}", GROWTH, third(memory, 3) / third(memory, 2), ""),
         claims.at_most(f"Threads at the end over the middle, {of}", GROWTH, third(threads, 3) / third(threads, 2), ""),
