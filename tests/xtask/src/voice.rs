@@ -22,11 +22,13 @@ pub fn run() -> Done {
         ("MYPY_CACHE_DIR", caches.clone()),
         ("RUFF_CACHE_DIR", caches),
     ];
+    // Most of a test is waiting: two processes share them.
+    let tests = ["pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", "not long", "-p", "no:cacheprovider"];
     let checks: [(&str, &[&str]); 4] = [
         ("lints of the voice engine", &["ruff", "check", "--quiet"]),
         ("format of the voice engine", &["ruff", "format", "--check", "--quiet"]),
         ("types of the voice engine", &["mypy"]),
-        ("tests of the voice engine", &["pytest", "-q", "-m", "not long", "-p", "no:cacheprovider"]),
+        ("tests of the voice engine", &tests),
     ];
     checks.iter().try_for_each(|(name, arguments)| {
         step_in(&package, name, &python, &[&["-m"][..], arguments].concat(), &environment)
