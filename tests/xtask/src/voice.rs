@@ -10,14 +10,19 @@ const LOCK: &str = "requirements/dev.txt";
 /// Minutes of each of the two soaks.
 const SOAK_MINUTES: &str = "45";
 
-/// Runs all checks of the package; fails where Python or a package is missing.
+/// Builds the binary, and runs all checks of the package.
 pub fn run() -> Done {
+    step("binary that checks engines", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
+    checks()
+}
+
+/// Runs all checks of the package with the binary that was built last, which checks engines; fails where Python or a package
+/// is missing.
+pub fn checks() -> Done {
     let package = root().join("engines/voice");
     let home = target()?.join("voice");
     let python = text(&programs(&home, &package.join(LOCK))?.join("python"));
     let caches = text(&home.join("cache"));
-    // The example of the client is checked by the binary, as any engine is.
-    step("binary that checks engines", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     let environment = [
         ("SWITCHBOARD_BINARY", text(&target()?.join("debug/switchboard"))),
         ("PYTHONDONTWRITEBYTECODE", "1".into()),
@@ -25,11 +30,13 @@ pub fn run() -> Done {
         ("MYPY_CACHE_DIR", caches.clone()),
         ("RUFF_CACHE_DIR", caches),
     ];
+    // Most of a test is waiting: two processes share them.
+    let tests = ["pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", "not long", "-p", "no:cacheprovider"];
     let checks: [(&str, &[&str]); 4] = [
         ("lints of the voice engine", &["ruff", "check", "--quiet"]),
         ("format of the voice engine", &["ruff", "format", "--check", "--quiet"]),
         ("types of the voice engine", &["mypy"]),
-        ("tests of the voice engine", &["pytest", "-q", "-m", "not long", "-p", "no:cacheprovider"]),
+        ("tests of the voice engine", &tests),
     ];
     checks.iter().try_for_each(|(name, arguments)| {
         step_in(&package, name, &python, &[&["-m"][..], arguments].concat(), &environment)
