@@ -389,7 +389,7 @@ class Reconnecting(STTService):
         await asyncio.sleep(0)
 
     async def cleanup(self) -> None:
-        await super().cleanup()
+        await super().cleanup()  # type: ignore[no-untyped-call]
         assert self.connecting is not None
         self.connecting.cancel()
 
