@@ -34,7 +34,7 @@ from .conftest import assistant
 from .memory_line import MemoryAudio
 
 FRAMES = 1_000
-ELEMENTS_MAX = FRAMES // 5
+ELEMENTS_MAX = FRAMES // 2
 """Elements by which containers may grow over so many frames; what is kept of each would be more."""
 
 

@@ -58,6 +58,9 @@ async def test_words_behind_an_interruption_were_not_heard() -> None:
         # The line was about to let these through.
         await rig.give(word("three"), sound(), word("Wait.", interruptible=False), BotStoppedSpeakingFrame())
         await rig.comes(BotStoppedSpeakingFrame)
+        await rig.give(BotStartedSpeakingFrame())
+        await rig.comes(BotStartedSpeakingFrame, 2)
+        assert speech.quiet.is_set()
         clock = 200.0
         await rig.give(TTSStartedFrame(), BotStartedSpeakingFrame(), sound(), word("Bye."), LLMFullResponseEndFrame())
         await until(lambda: len(told) == 2)

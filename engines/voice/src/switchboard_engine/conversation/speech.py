@@ -115,7 +115,8 @@ class Speech(FrameProcessor):
                 await self._lines.bot_done()
             case InterruptionFrame() | EndFrame() | CancelFrame():
                 await self._cut(frame)
-            case BotStartedSpeakingFrame():
+            case BotStartedSpeakingFrame() if self._insists or not self._late:
+                # Late sound makes Pipecat take the assistant for speaking again, for seconds.
                 self.quiet.clear()
                 self.spoken += 1
             case BotStoppedSpeakingFrame():
