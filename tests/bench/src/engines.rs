@@ -36,7 +36,7 @@ pub fn print() -> Result<bool, Failed> {
     }
     let share = (cpu_ms(&server) - cpu) / (began.elapsed().as_secs_f64() * 1e3) * 100.0;
     let bytes = server.written() - written;
-    let mut waits = desk.hang_ups()?;
+    let mut waits = desk.hang_ups(&server)?;
     waits.sort_by(f64::total_cmp);
     let at = |percent: usize| waits[waits.len() * percent / 100];
     println!(
@@ -62,7 +62,6 @@ fn cpu_ms(server: &Server) -> f64 {
 struct Desk {
     account: Connection,
     engine: Connection,
-    parked: Connection,
     calls: Vec<u64>,
 }
 
@@ -76,7 +75,6 @@ impl Desk {
         Ok(Self {
             account: Connection::open(server, &server.key)?,
             engine: Connection::open(server, token)?,
-            parked: Connection::open(server, token)?,
             calls: Vec::new(),
         })
     }
@@ -118,20 +116,23 @@ impl Desk {
     }
 
     /// Hangs up calls while a claim is parked; returns how long each took to reach it, milliseconds.
-    fn hang_ups(&mut self) -> Result<Vec<f64>, Failed> {
+    fn hang_ups(&mut self, server: &Server) -> Result<Vec<f64>, Failed> {
+        // The server has closed connections that asked nothing for long.
+        let mut account = Connection::open(server, &self.account.token)?;
+        let mut parked = Connection::open(server, &self.engine.token)?;
         let claim = json!({ "engine": "bench", "protocol": 2, "capacity": 0, "wait": 30 });
         let mut waits = Vec::new();
         for call in self.calls.drain(..HANG_UPS) {
-            self.parked.send("POST", "/engine/claim", &claim)?;
+            parked.send("POST", "/engine/claim", &claim)?;
             std::thread::sleep(Duration::from_millis(20));
             let began = Instant::now();
-            self.account.send("POST", &format!("/user/calls/{call}/hangup"), &json!({}))?;
-            let told = self.parked.read()?;
+            account.send("POST", &format!("/user/calls/{call}/hangup"), &json!({}))?;
+            let told = parked.read()?;
             waits.push(began.elapsed().as_secs_f64() * 1e3);
             if told["commands"][0]["call_id"] != call {
                 return Err(format!("a claim is answered {told}").into());
             }
-            self.account.read()?;
+            account.read()?;
         }
         Ok(waits)
     }
@@ -166,6 +167,9 @@ impl Connection {
         let mut piece = [0; 8 << 10];
         loop {
             let count = self.stream.read(&mut piece)?;
+            if count == 0 {
+                return Err("the server closed the connection".into());
+            }
             self.buffer.extend_from_slice(&piece[..count]);
             let Some(end) = head_end(&self.buffer) else { continue };
             let head = std::str::from_utf8(&self.buffer[..end])?.to_ascii_lowercase();
@@ -174,7 +178,6 @@ impl Connection {
             match body {
                 Some(body) if head.starts_with("http/1.1 2") => return Ok(serde_json::from_slice(body)?),
                 Some(body) => return Err(String::from_utf8_lossy(body).into()),
-                None if count == 0 => return Err("the server closed the connection".into()),
                 None => {}
             }
         }
