@@ -53,7 +53,7 @@ def test_the_nearest_address_counts_and_only_a_vendors_own_gets_its_key(
         ({**OWN, "key_variable": "OUR_KEY"}, "http://10.0.0.7/v1 needs OUR_KEY in the engine's environment"),
         (
             {**OWN, "vendor": "aws"},
-            "The address of Amazon Web ProviderServices cannot be replaced by http://10.0.0.7/v1",
+            "The address of Amazon Web Services cannot be replaced by http://10.0.0.7/v1",
         ),
     ],
 )

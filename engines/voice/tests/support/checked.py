@@ -4,8 +4,6 @@ What a customer says are tones, which the speech-to-text of these tests understa
 """
 
 import asyncio
-import ctypes
-import signal
 from collections.abc import AsyncIterator, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 
@@ -22,11 +20,6 @@ from switchboard_engine.conversation import converse as conversation
 from switchboard_engine.legs import Telephony
 from switchboard_engine.legs.registry import Legs
 from switchboard_engine.plugs import Handler
-
-# The check kills an engine after each case. A worker that outlived its supervisor for a moment, to hang up, would claim
-# the call of the next one.
-_PR_SET_PDEATHSIG = 1  # prctl(2)
-ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 HZ = 16_000
 TALKS_ON, ASKS_TOOLS = "0007", "0008"

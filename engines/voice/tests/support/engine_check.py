@@ -28,20 +28,24 @@ async def check_engine(
 ) -> set[str]:
     """Play cases to the engine of a command; returns the rules that were seen to be kept, and fails for broken ones.
 
-    Most of a case is waiting, so that some are played at once.
+    Most of a case is waiting, so that some are played at once. Each has a service of its own: the check kills an engine
+    after its case, and a worker that outlives its supervisor for a moment would claim the call of the next one.
     """
-    shares = [share for nth in range(at_once) if (share := cases[nth::at_once])]
-    checks = (_check(command, {**os.environ, **environment}, share) for share in shares)
-    rules = [rule for found in await asyncio.gather(*checks) for rule in found]
-    broken = {rule["rule"]: rule["breaches"] for rule in rules if rule["verdict"] == "fail"}
+    places = asyncio.Semaphore(at_once)
+
+    async def play(case: str) -> list[dict[str, Any]]:
+        async with places:
+            return await _check(command, {**os.environ, **environment}, case)
+
+    rules = [rule for found in await asyncio.gather(*map(play, cases)) for rule in found]
+    broken = [{rule["rule"]: rule["breaches"]} for rule in rules if rule["verdict"] == "fail"]
     assert not broken, json.dumps(broken, indent=2)
     return {rule["rule"] for rule in rules if rule["verdict"] == "pass"}
 
 
-async def _check(command: Sequence[str], environment: Mapping[str, str], cases: Sequence[str]) -> list[dict[str, Any]]:
-    named = [part for case in cases for part in ("--case", case)]
+async def _check(command: Sequence[str], environment: Mapping[str, str], case: str) -> list[dict[str, Any]]:
     check = await asyncio.create_subprocess_exec(
-        *(_binary(), "engine-check", "--json", "--call", "30", "--attach", "120", *named, "--", *command),
+        *(_binary(), "engine-check", "--json", "--call", "30", "--attach", "120", "--case", case, "--", *command),
         env=dict(environment),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
