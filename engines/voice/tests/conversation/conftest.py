@@ -23,7 +23,8 @@ from .memory_line import MemoryArrival, MemoryLeg, MemoryLine
 from .script import ScriptedModel
 from .voices import espeak, spoken
 
-WAIT_S = 15.0
+WAIT_S = 40.0
+"""Longest wait for anything: a busy machine hears late, and then all at once."""
 TIMING = Timing(answer=2.0, claim_wait=1, heartbeat=1.0, backoff_first=0.01, backoff_most=0.05)
 PHRASES = (
     "hello",
