@@ -27,13 +27,10 @@ pub fn print() -> Result<bool, Failed> {
     server.send("POST", "/user/assistant", &assistant("Anna"))?;
     let mut desk = Desk::new(&server)?;
     desk.take(CALLS)?;
-    // Whatever the calls' beginnings left to do is done.
-    std::thread::sleep(Duration::from_secs(5));
+    // Within a minute it is written when the account's key was used last.
+    desk.beats(BEATS)?;
     let (cpu, written, began) = (cpu_ms(&server), server.written(), Instant::now());
-    for _ in 0..BEATS {
-        desk.beat()?;
-        std::thread::sleep(PAUSE);
-    }
+    desk.beats(BEATS)?;
     let share = (cpu_ms(&server) - cpu) / (began.elapsed().as_secs_f64() * 1e3) * 100.0;
     let bytes = server.written() - written;
     let mut waits = desk.hang_ups(&server)?;
@@ -107,6 +104,14 @@ impl Desk {
             self.calls.push(call);
         }
         Ok(entries.len())
+    }
+
+    fn beats(&mut self, count: u32) -> Result<(), Failed> {
+        for _ in 0..count {
+            self.beat()?;
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
     }
 
     fn beat(&mut self) -> Result<(), Failed> {

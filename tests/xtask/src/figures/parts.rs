@@ -53,7 +53,7 @@ pub struct Test {
 pub const BENCH: &str = "switchboard-bench";
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 24] = [
+pub const PARTS: [Part; 25] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -77,6 +77,12 @@ pub const PARTS: [Part; 24] = [
         title: "Conversations",
         about: "A turn is two commits with a question to the model between them, or one with the simulated model. An account has all the conversations; each is spoken to every four seconds.",
         measure: Measure::Program(BENCH, &["talks"], &["talks"]),
+    },
+    Part {
+        name: "engines",
+        title: "Engines",
+        about: "Leases, and what engines say of themselves, stand in memory. A hang-up is timed from the request until a parked claim of its engine has been answered.",
+        measure: Measure::Program(BENCH, &["engines"], &["engines"]),
     },
     Part {
         name: "voice",
