@@ -85,7 +85,7 @@ test("a claim ends when its time is over", async () => {
   const claimed = client.call("POST", "/engine/claim", claim(7), engine);
   await turns();
   assert.equal(await timers.elapse(), 7_000);
-  assert.deepEqual((await claimed).json, { calls: [], commands: [] });
+  assert.deepEqual((await claimed).json, { calls: [], commands: [], checks: [] });
 });
 
 test("whoever went away takes no call", async () => {
@@ -103,7 +103,7 @@ test("what is committed before somebody listens is not missed", async () => {
   const storage = new Overtaken();
   const { engine, place } = await house({ storage });
   const other = await open({ storage });
-  assert.deepEqual((await other.call("POST", "/engine/claim", claim(0), engine)).json, { calls: [], commands: [] });
+  assert.deepEqual((await other.call("POST", "/engine/claim", claim(0), engine)).json, { calls: [], commands: [], checks: [] });
   storage.meanwhile = async () => {
     assert.equal((await place()).status, 200);
     other.service.committed([WAITING]);
@@ -117,7 +117,7 @@ test("a stop ends what waits", async () => {
   const claimed = client.call("POST", "/engine/claim", claim(30), engine);
   await turns();
   await client.service.close();
-  assert.deepEqual((await claimed).json, { calls: [], commands: [] });
+  assert.deepEqual((await claimed).json, { calls: [], commands: [], checks: [] });
   assert.equal((await client.call("GET", "/user/me")).status, 503);
 });
 
