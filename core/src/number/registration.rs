@@ -1,5 +1,5 @@
 //! How the registrations of engines with SIP trunks go: heartbeats tell it, and the trunk's account sees it on the trunk.
-//! It stands in [`Space::Memory`](crate::key::Space::Memory): after a restart the next heartbeat tells it again.
+//! It stands in [`Space::Memory`]: after a restart the next heartbeat tells it again.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
