@@ -10,7 +10,7 @@ use crate::http::ctx::Ctx;
 use crate::id;
 use crate::json::ToJson;
 use crate::key::{self, Space};
-use crate::limits::{REGISTRATIONS_TOLD_MAX, TRUNKS_MAX};
+use crate::limits::{PLAN_ROWS_MAX, TRUNKS_MAX};
 use crate::record::{Iso, Rest, Stored, choice, count, id as id_column, iso, micros, text};
 use crate::root;
 use crate::store::Scope;
@@ -112,7 +112,7 @@ pub fn note(ctx: &Ctx<'_>, engine: &str, told: &[ToldRegistration]) -> Result<()
 pub fn of_account(account: Scope<'_>) -> Result<BTreeMap<u32, Registration>, Stop> {
     let Space::Account(number) = account.space() else { return Ok(BTreeMap::new()) };
     let memory = root::memory(account);
-    let rows = memory.scan(key::registrations_of(number), Order::Ascending, REGISTRATIONS_TOLD_MAX)?;
+    let rows = memory.scan(key::registrations_of(number), Order::Ascending, PLAN_ROWS_MAX)?;
     if rows.is_empty() {
         return Ok(BTreeMap::new());
     }
