@@ -6,6 +6,7 @@ use super::tables::{EngineToken, NewEngineToken, ShownEngineToken};
 use crate::account::attached;
 use crate::account::token::{Token, TokenKind};
 use crate::collection::{Facet, count};
+use crate::http::caller::Engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::Refusal;
 use crate::http::reply::{Reply, data, message};
@@ -13,13 +14,25 @@ use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Raw, ToJson};
 use crate::key::{self, Kind, Space};
-use crate::record::{Cell, Iso, MemberSource, Record, Rest, Secret, check};
-use crate::store::Row;
+use crate::record::{Cell, Iso, MemberSource, MemberTuple, Record, Rest, Secret, check};
+use crate::store::{Row, Scope};
 use crate::view::Stop;
 
 const MISSING: &str = "Engine token not found.";
 /// Limit of engine tokens in an installation.
 const ALL: usize = 1_000;
+
+/// Returns the engine whose token has this count; `None` for the built-in engine and for a token that was deleted.
+pub fn engine_of(root: Scope<'_>, token: u32) -> Result<Option<Engine>, Stop> {
+    root.find(Kind::EngineToken, token)?.map(|row| engine(token, &row)).transpose()
+}
+
+/// Returns the engine of a token's row.
+pub fn engine(token: u32, row: &Row) -> Result<Engine, Stop> {
+    let its = EngineToken::MEMBERS;
+    let (accounts, telephony) = (its.account_ids, its.telephony).read(&row.public)?;
+    Ok(Engine { token, accounts, telephony })
+}
 
 /// `GET /admin/engine-tokens`
 pub fn all(ctx: &Ctx<'_>) -> Handled {

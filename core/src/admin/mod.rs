@@ -1,7 +1,7 @@
 //! The operator's API (docs/api.md, Operator): accounts, plans, engine tokens, jobs.
 
 mod accounts;
-mod engine_tokens;
+pub mod engine_tokens;
 mod engines;
 mod jobs;
 mod plans;

@@ -12,13 +12,12 @@ use super::watch::plan;
 use crate::account::attached::{self, AttachedEngine};
 use crate::account::profile::Profile;
 use crate::account::token::{Token, TokenKind};
-use crate::admin::tables::EngineToken;
+use crate::admin::engine_tokens;
 use crate::assistant;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::Reply;
 use crate::http::route::Handled;
-use crate::id;
 use crate::key::{Kind, Space};
 use crate::limits::WEB_TOKEN_SECONDS;
 use crate::number::CallerNumber;
@@ -120,7 +119,9 @@ fn door(ctx: &Ctx<'_>) -> Result<Option<String>, Stop> {
     for (token, engine) in attached::all_heard_of(ctx.root())? {
         let Some(url) = web_url(&engine) else { continue };
         let is_there = engine.is_attached(ctx.now) && !attached::is_drained(ctx.root(), token, &engine.name)?;
-        if !is_there || !serves(ctx.root(), token, ctx.caller().account)? {
+        // The built-in engine has no token, and no page.
+        let Some(its) = engine_tokens::engine_of(ctx.root(), token)?.filter(|_| is_there) else { continue };
+        if !its.serves(ctx.caller().account) {
             continue;
         }
         let load = load_of(&engine);
@@ -144,13 +145,6 @@ fn load_of(engine: &AttachedEngine) -> f64 {
         .zip(about.capacity)
         .map_or(0.0, |(running, capacity)| if capacity == 0 { 1.0 } else { f64::from(running) / f64::from(capacity) });
     places.max(about.load.unwrap_or(0.0))
-}
-
-/// Returns whether the engines of a token may handle calls of an account; those of the built-in engine have no page.
-fn serves(root: Scope<'_>, token: u32, account: u32) -> Result<bool, Stop> {
-    let Some(row) = root.find(Kind::EngineToken, token)? else { return Ok(false) };
-    let accounts = EngineToken::MEMBERS.account_ids.read(&row.public)?;
-    Ok(accounts.is_empty() || accounts.contains(&id::user(account)))
 }
 
 /// Returns the call that a token is for, which has no engine yet: 404 if there is none, 409 if the token was used or came

@@ -2,7 +2,7 @@
 
 use crate::account::caller;
 use crate::account::token::TokenKind;
-use crate::admin::tables::EngineToken;
+use crate::admin::engine_tokens;
 use crate::call::CallRow;
 use crate::http::caller::Engine;
 use crate::http::ctx::Ctx;
@@ -10,11 +10,9 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
 use crate::id;
 use crate::key::{Kind, Space};
-use crate::record::MemberTuple;
 use crate::root;
 use crate::setup::Config;
-use crate::store::{Row, Scope, Tx};
-use crate::view::Stop;
+use crate::store::{Scope, Tx};
 use alloc::vec::Vec;
 
 const MISSING: &str = "Call not found";
@@ -35,18 +33,7 @@ pub fn session(tx: &Tx<'_>, request: &Request, config: &Config) -> Result<Engine
     }
     let row = tx.scope(Space::Root).find(Kind::EngineToken, token.count)?;
     let row = row.filter(|row| token.fits(&row.private)).ok_or(Refusal::Unauthenticated)?;
-    Ok(engine(token.count, &row)?)
-}
-
-/// Returns the engine whose token has this count; `None` for the built-in engine and for a token that was deleted.
-pub(super) fn engine_of(root: Scope<'_>, token: u32) -> Result<Option<Engine>, Stop> {
-    root.find(Kind::EngineToken, token)?.map(|row| engine(token, &row)).transpose()
-}
-
-fn engine(token: u32, row: &Row) -> Result<Engine, Stop> {
-    let its = EngineToken::MEMBERS;
-    let (accounts, telephony) = (its.account_ids, its.telephony).read(&row.public)?;
-    Ok(Engine { token, accounts, telephony })
+    Ok(engine_tokens::engine(token.count, &row)?)
 }
 
 /// Returns the call that the path names, if this engine has claimed it.

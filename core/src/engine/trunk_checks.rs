@@ -5,10 +5,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::session;
 use super::tables::{AskedTrunkCheck, Claim};
 use super::telephony;
 use crate::account::attached;
+use crate::admin::engine_tokens;
 use crate::http::caller::Engine;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -138,7 +138,7 @@ fn begin(ctx: &Ctx<'_>, trunk: u32) -> Result<(), Halt> {
 fn has_checker(ctx: &Ctx<'_>, account: u32) -> Result<bool, Stop> {
     for (token, engine) in attached::all_heard_of(ctx.root())? {
         if engine.checks && engine.is_attached(ctx.now) {
-            let its = session::engine_of(ctx.root(), token)?;
+            let its = engine_tokens::engine_of(ctx.root(), token)?;
             if its.is_some_and(|its| its.telephony && its.serves(account)) {
                 return Ok(true);
             }
