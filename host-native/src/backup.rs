@@ -83,7 +83,7 @@ fn fill(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
         count += 1;
         rows.push((key, value));
         if bytes > COMMIT_BYTES {
-            store.put_back(&std::mem::take(&mut rows))?;
+            store.put_back(std::mem::take(&mut rows))?;
             bytes = 0;
         }
     }
@@ -92,7 +92,7 @@ fn fill(input: &mut dyn Read, folder: &Path) -> Result<u64, StoreError> {
     if u64::from_le_bytes(told) != count || input.take(32)? != digest.as_slice() {
         return Err(damaged("its digest does not fit"));
     }
-    store.put_back(&rows)?;
+    store.put_back(rows)?;
     Ok(count)
 }
 

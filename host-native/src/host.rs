@@ -252,7 +252,7 @@ impl Host {
         }
     }
 
-    fn snapshot(&self) -> Result<Arc<Snapshot>, Failure> {
+    fn snapshot(&self) -> Result<Snapshot, Failure> {
         self.store.snapshot().map_err(|error| {
             tracing::error!(%error, "the store failed");
             Failure::Unavailable

@@ -3,70 +3,45 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError};
 use switchboard_core::http::caller::Credential;
 use switchboard_core::key::{self, Key};
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Bytes, Order, RowVisitor, Scan, Stop, ValueVisitor, View, copies};
 
-use super::cache::{Copies, ROW_BYTES_MAX, ReadCache};
+use super::StoreError;
+use super::backend::Picture;
 use super::memory::MemoryRows;
-use super::{ROWS, StoreError, refused};
 use crate::large::LargeReads;
 use crate::limiter::{Limiter, RateDecisions};
 use crate::seal::{Seal, sealed_with};
 
-type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
-type Stored<'t> = AccessGuard<'t, &'static [u8]>;
-
-/// A consistent snapshot of all rows in the file, with a cache of what was read from it; rows in memory are those of the
-/// moment, which only the writer changes.
+/// A consistent snapshot of all rows that the backend keeps; rows in memory are those of the moment, which only the
+/// writer changes.
 pub struct Snapshot {
-    rows: Rows,
-    cache: ReadCache<Scan>,
+    picture: Arc<dyn Picture>,
     seal: Arc<Seal>,
     memory: Arc<MemoryRows>,
 }
 
-/// Iterates over the stored rows of a scan without copying them.
-fn scan_of<'t>(
-    table: &'t Rows,
-    Scan { from, to, order, limit }: &Scan,
-) -> Result<impl Iterator<Item = Result<(Stored<'t>, Stored<'t>), StorageError>>, StorageError> {
-    let mut found = table.range(from.as_slice()..to.as_slice())?;
-    let order = *order;
-    let next = move || match order {
-        Order::Ascending => found.next(),
-        Order::Descending => found.next_back(),
-    };
-    Ok(std::iter::from_fn(next).take(*limit))
-}
-
 impl Snapshot {
-    /// Takes a snapshot of the last commit.
-    pub(super) fn of(database: &Database, seal: Arc<Seal>, memory: Arc<MemoryRows>) -> Result<Self, StoreError> {
-        let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
-        let rows = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-        Ok(Self { rows, cache: ReadCache::new(), seal, memory })
+    pub(super) fn of(picture: Arc<dyn Picture>, seal: Arc<Seal>, memory: Arc<MemoryRows>) -> Self {
+        Self { picture, seal, memory }
     }
 
     /// Returns at most `limit` rows as stored, sealed ones still sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
-        let scan = Scan { from: range.start, to: range.end, order: Order::Ascending, limit };
-        let rows = scan_of(&self.rows, &scan).map_err(refused("the store cannot be read"))?;
-        let copies = rows.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())));
-        copies.collect::<Result<_, _>>().map_err(refused("the store cannot be read"))
+        self.picture.rows(range, limit)
     }
 
     /// Returns the view for one exchange; without `limits` nobody is rate-limited.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
-        RowsView { rows: &self.rows, cache: Some(&self.cache), seal: &self.seal, memory: &self.memory, limits }
+        RowsView { picture: &*self.picture, seal: &self.seal, memory: &self.memory, limits }
     }
 
-    /// Returns a view without rate limits or cache, which reads every row from the file: for verification.
+    /// Returns a view without rate limits or cache, which reads every row from the backend: for verification.
     pub fn plain(&self) -> RowsView<'_> {
-        RowsView { cache: None, ..self.view(None) }
+        RowsView { picture: self.picture.uncached(), ..self.view(None) }
     }
 }
 
@@ -85,10 +60,9 @@ pub struct Admission<'l> {
     pub large: Option<&'l LargeReads>,
 }
 
-/// View of a snapshot, through its cache if it has one.
+/// View of a snapshot.
 pub struct RowsView<'v> {
-    rows: &'v Rows,
-    cache: Option<&'v ReadCache<Scan>>,
+    picture: &'v dyn Picture,
     seal: &'v Seal,
     memory: &'v MemoryRows,
     limits: Option<&'v Admission<'v>>,
@@ -108,19 +82,9 @@ impl View for RowsView<'_> {
         for (at, key) in keys.iter().enumerate() {
             if key::is_memory(key) {
                 self.memory.get(key)?.map_or(Ok(()), |value| look(at, &value))?;
-                continue;
+            } else {
+                self.picture.get(key, &mut |stored| opened(self.seal, key, stored, &mut |value| look(at, value)))?;
             }
-            let mut shown = |stored: &[u8]| opened(self.seal, key, stored, &mut |value| look(at, value));
-            if let Some(stored) = self.cache.and_then(|cache| cache.rows.get(key.as_slice())) {
-                shown(&stored)?;
-                continue;
-            }
-            let Some(found) = self.rows.get(key.as_slice()).map_err(|error| log(&error))? else { continue };
-            let stored = found.value();
-            if let Some(cache) = self.cache.filter(|_| stored.len() <= ROW_BYTES_MAX) {
-                cache.rows.insert(key.clone(), Arc::new(stored.to_vec()));
-            }
-            shown(stored)?;
         }
         Ok(())
     }
@@ -135,22 +99,7 @@ impl View for RowsView<'_> {
             return rows.iter().try_for_each(|(key, value)| visit(key, value));
         }
         let scan = Scan { from: range.start, to: range.end, order, limit };
-        let mut shown = |key: &[u8], stored: &[u8]| opened(self.seal, key, stored, &mut |value| visit(key, value));
-        if let Some(rows) = self.cache.and_then(|cache| cache.scans.get(&scan)) {
-            return rows.iter().try_for_each(|(key, stored)| shown(key, stored));
-        }
-        let mut copies = self.cache.map(|_| Copies::default());
-        for row in scan_of(self.rows, &scan).map_err(|error| log(&error))? {
-            let (key, stored) = row.map_err(|error| log(&error))?;
-            shown(key.value(), stored.value())?;
-            if let Some(copies) = &mut copies {
-                copies.push(key.value(), stored.value());
-            }
-        }
-        if let Some((cache, rows)) = self.cache.zip(copies.and_then(Copies::whole)) {
-            cache.scans.insert(scan, Arc::new(rows));
-        }
-        Ok(())
+        self.picture.scan(scan, &mut |key, stored| opened(self.seal, key, stored, &mut |value| visit(key, value)))
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
@@ -179,11 +128,6 @@ fn opened(seal: &Seal, at: &[u8], stored: &[u8], look: &mut dyn FnMut(&[u8]) -> 
         Stop::Corrupt("a sealed value does not open")
     })?;
     look(&value)
-}
-
-fn log(error: &StorageError) -> Stop {
-    tracing::error!(%error, "the store failed");
-    Stop::Failed
 }
 
 #[cfg(test)]
@@ -216,7 +160,7 @@ mod tests {
     fn snapshots_and_writes_read_what_they_hold() {
         let folder = std::env::temp_dir().join(format!("switchboard-known-{}", std::process::id()));
         let store = Store::open(&folder).expect("a store");
-        let (mut model, mut before): (_, Option<(Arc<Snapshot>, Model)>) = (Model::new(), None);
+        let (mut model, mut before): (_, Option<(Snapshot, Model)>) = (Model::new(), None);
         for round in 0..10_u8 {
             let puts = (0..20).filter(|at| at % 3 != round % 3).map(|at| Change::Put(vec![1, at], vec![round, at]));
             let changes: Vec<_> = puts.chain([Change::Delete(vec![1, round])]).collect();

@@ -5,17 +5,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 use switchboard_core::key::{self, Key};
 use switchboard_core::store::Change;
 use switchboard_core::view::Bytes;
 
-use super::write::committed;
-use super::{ROWS, Store, StoreError, begin, caught, refused};
+use super::backend::SealState;
+use super::{Store, StoreError};
 use crate::seal::{KeyId, Seal, sealed_with};
 
-/// Ids of the keys that values are sealed with; true once every value is sealed with that key.
-const SEALS: TableDefinition<KeyId, bool> = TableDefinition::new("seals");
 /// Rows read at once while sealing anew; their changes are one commit.
 const RESEALED: usize = 256;
 
@@ -29,55 +26,29 @@ impl Store {
     /// earlier key; returns how many those were. A store does not open without the keys it was sealed with.
     pub fn sealed(self, seal: Seal) -> Result<(Self, u64), StoreError> {
         let store = self.opened(seal)?;
-        let known = store.seals()?;
+        let known = store.backend.seals()?;
         let Some(current) = store.seal.current().filter(|id| known != [(*id, true)]) else { return Ok((store, 0)) };
-        store.note_seals(&[(current, false)], &[])?;
+        store.note_seals(vec![(current, SealState::Some)])?;
         let count = store.reseal(current)?;
-        let earlier: Vec<KeyId> = known.iter().map(|(id, _)| *id).filter(|id| *id != current).collect();
-        store.note_seals(&[(current, true)], &earlier)?;
+        let earlier = known.iter().filter(|(id, _)| *id != current).map(|(id, _)| (*id, SealState::None));
+        store.note_seals(earlier.chain([(current, SealState::Every)]).collect())?;
         Ok((store, count))
     }
 
     /// Gives the store its keys without changing it; fails if a key it was sealed with is missing.
     pub fn opened(self, seal: Seal) -> Result<Self, StoreError> {
-        let seals = caught("the store cannot be opened", || self.seals())??;
+        let seals = self.backend.seals()?;
         match seals.iter().find(|(id, _)| !seal.knows(*id)) {
             Some((id, _)) => {
                 let why = format!("it is sealed with key {}, which was not given", named(*id));
                 Err(StoreError::of("the store cannot be opened", &why))
             }
-            None => Ok(Self { seal: Arc::new(seal), latest: Arc::default(), ..self }),
+            None => Ok(Self { seal: Arc::new(seal), ..self }),
         }
     }
 
-    fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {
-        let transaction =
-            self.with_database(|database| database.begin_read().map_err(refused("a read cannot begin")))?;
-        match transaction.open_table(SEALS) {
-            Ok(table) => {
-                let all = table.iter().map_err(refused("the seals cannot be read"))?;
-                let one = |entry: Result<(redb::AccessGuard<'_, KeyId>, redb::AccessGuard<'_, bool>), _>| {
-                    entry.map(|(id, whole)| (id.value(), whole.value())).map_err(refused("the seals cannot be read"))
-                };
-                all.map(one).collect()
-            }
-            Err(redb::TableError::TableDoesNotExist(_)) => Ok(Vec::new()),
-            Err(error) => Err(refused("the seals cannot be read")(error)),
-        }
-    }
-
-    fn note_seals(&self, present: &[(KeyId, bool)], gone: &[KeyId]) -> Result<(), StoreError> {
-        let transaction = self.with_database(begin)?;
-        {
-            let mut table = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
-            for (id, whole) in present {
-                table.insert(id, whole).map_err(refused("a change failed"))?;
-            }
-            for id in gone {
-                table.remove(id).map_err(refused("a change failed"))?;
-            }
-        }
-        committed(transaction, &self.latest)
+    fn note_seals(&self, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
+        self.backend.begin()?.commit(Vec::new(), seals)
     }
 
     /// Seals all values anew that are not sealed with the current key; returns their number.
@@ -114,21 +85,11 @@ impl Store {
     }
 
     /// Commits rows of a backup as they are, sealed ones still sealed, and records the keys they need.
-    pub fn put_back(&self, rows: &[(Key, Bytes)]) -> Result<(), StoreError> {
-        let transaction = self.with_database(begin)?;
-        {
-            let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-            let mut seals = transaction.open_table(SEALS).map_err(refused("the seals cannot be opened"))?;
-            let mut needed = BTreeSet::new();
-            for (at, value) in rows {
-                table.insert(at.as_slice(), value.as_slice()).map_err(refused("a change failed"))?;
-                needed.extend(sealed_with(at, value));
-            }
-            for id in needed {
-                seals.insert(id, false).map_err(refused("a change failed"))?;
-            }
-        }
-        committed(transaction, &self.latest)
+    pub fn put_back(&self, rows: Vec<(Key, Bytes)>) -> Result<(), StoreError> {
+        let needed: BTreeSet<KeyId> = rows.iter().filter_map(|(at, value)| sealed_with(at, value)).collect();
+        let seals = needed.into_iter().map(|id| (id, SealState::Some)).collect();
+        let changes = rows.into_iter().map(|(at, value)| Change::Put(at, value)).collect();
+        self.backend.begin()?.commit(changes, seals)
     }
 }
 

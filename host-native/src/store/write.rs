@@ -1,4 +1,4 @@
-//! [`Write`]: an open write transaction of a store. There is one at a time.
+//! [`Write`]: an open write of a store. There is one at a time.
 //!
 //! Changes are laid over a snapshot and stay in memory until the commit: a row that many inputs of a group change, such
 //! as the set of all calls, is written once.
@@ -6,25 +6,22 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use redb::WriteTransaction;
 use switchboard_core::key::Key;
 use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
 use switchboard_core::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View};
 
+use super::backend::OpenWrite;
 use super::memory::{MemoryRows, parted};
 use super::rows::{Admission, RowsView, Snapshot};
-use super::{Latest, ROWS, Store, StoreError, failed, refused};
+use super::{Store, StoreError, failed};
 use crate::seal::Seal;
-
-const UNDROPPED: &str = "a write could not be dropped";
 
 /// An open write: its changes become visible to new snapshots at the commit, all at once.
 pub struct Write {
-    transaction: WriteTransaction,
+    open: Box<dyn OpenWrite>,
     before: Snapshot,
     changed: Layer,
-    latest: Arc<Latest>,
     seal: Arc<Seal>,
     memory: Arc<MemoryRows>,
 }
@@ -32,18 +29,10 @@ pub struct Write {
 impl Store {
     /// Begins a write; waits while another one is open.
     pub fn begin(&self) -> Result<Write, StoreError> {
-        self.with_database(|database| {
-            let transaction = super::begin(database)?;
-            Ok(Write {
-                transaction,
-                // Nobody commits while this write is open, so the snapshot is exactly its base.
-                before: self.snapshot_of(database)?,
-                changed: Layer::default(),
-                latest: Arc::clone(&self.latest),
-                seal: Arc::clone(&self.seal),
-                memory: Arc::clone(&self.memory),
-            })
-        })
+        let open = self.backend.begin()?;
+        let (seal, memory) = (Arc::clone(&self.seal), Arc::clone(&self.memory));
+        let before = Snapshot::of(open.picture()?, Arc::clone(&seal), Arc::clone(&memory));
+        Ok(Write { open, before, changed: Layer::default(), seal, memory })
     }
 }
 
@@ -63,17 +52,16 @@ impl Write {
         !self.changed.is_empty()
     }
 
-    /// Commits the changes durably, but for those of rows in memory: if there are no others, the disk is left alone.
+    /// Commits the changes durably, but for those of rows in memory: if there are no others, the backend is left alone.
     pub fn commit(self) -> Result<(), StoreError> {
-        let Self { transaction, before, changed, latest, seal, memory } = self;
-        // Drop the snapshot first: a commit frees no page that a reader may still use.
+        let Self { open, before, changed, seal, memory } = self;
         drop(before);
         let (durable, volatile) = parted(changed.into_changes());
         if durable.is_empty() {
-            transaction.abort().map_err(refused(UNDROPPED))?;
+            open.abort()?;
         } else {
-            put(&transaction, durable, &seal)?;
-            committed(transaction, &latest)?;
+            let durable = durable.into_iter().map(|change| sealed(&seal, change)).collect::<Result<_, _>>()?;
+            open.commit(durable, Vec::new())?;
         }
         memory.apply(&volatile);
         Ok(())
@@ -81,32 +69,15 @@ impl Write {
 
     /// Drops the changes.
     pub fn abort(self) -> Result<(), StoreError> {
-        self.transaction.abort().map_err(refused(UNDROPPED))
+        self.open.abort()
     }
 }
 
-/// Commits a transaction and clears the shared snapshot.
-pub(super) fn committed(transaction: WriteTransaction, latest: &Latest) -> Result<(), StoreError> {
-    let committed = transaction.commit().map_err(refused("a commit failed"));
-    // Also after a failure: the commit may have reached the disk all the same.
-    latest.forget();
-    committed
-}
-
-/// Writes changes to the table, sealing those that hold secrets.
-fn put(transaction: &WriteTransaction, changes: Vec<Change>, seal: &Seal) -> Result<(), StoreError> {
-    let mut table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-    for change in changes {
-        match change {
-            Change::Put(at, value) => {
-                let sealed = seal.seal(&at, &value).map_err(failed("a value cannot be sealed"))?;
-                table.insert(at.as_slice(), sealed.as_deref().unwrap_or(&value)).map(drop)
-            }
-            Change::Delete(at) => table.remove(at.as_slice()).map(drop),
-        }
-        .map_err(refused("a change failed"))?;
-    }
-    Ok(())
+/// Seals a value that holds secrets.
+fn sealed(seal: &Seal, change: Change) -> Result<Change, StoreError> {
+    let Change::Put(at, value) = change else { return Ok(change) };
+    let sealed = seal.seal(&at, &value).map_err(failed("a value cannot be sealed"))?;
+    Ok(Change::Put(at, sealed.unwrap_or(value)))
 }
 
 /// View of an open write: its changes over the snapshot it began with.

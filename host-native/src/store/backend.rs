@@ -1,0 +1,83 @@
+//! [`Backend`]: what a store asks of whatever keeps its rows. Values come and go as they are stored, sealed ones sealed.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use switchboard_core::key::Key;
+use switchboard_core::store::Change;
+use switchboard_core::view::{Bytes, RowVisitor, Scan, Stop};
+
+use super::StoreError;
+use crate::seal::KeyId;
+
+/// Keeps rows durably, sorted by their keys.
+pub trait Backend: Send + Sync {
+    /// Returns everything committed so far.
+    fn picture(&self) -> Result<Arc<dyn Picture>, StoreError>;
+
+    /// Begins a commit; waits while another one is open.
+    fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError>;
+
+    /// Returns the ids of the keys that values are sealed with; true once every value is sealed with that key.
+    fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError>;
+
+    /// Compares every checksum; returns false if something was damaged and has been repaired.
+    fn check(&mut self) -> Result<bool, StoreError>;
+
+    /// Opens the rows again after the disk was full. Everything committed is still there.
+    fn reopen(&self) -> Result<(), StoreError>;
+
+    /// Keeps a reserve of disk space from now on.
+    fn reserve(&mut self);
+
+    /// Returns whether the reserve was given up to a full disk.
+    fn is_full(&self) -> bool;
+
+    /// Deletes the reserve, so that what must be written has room on a full disk.
+    fn give_up_reserve(&self);
+
+    /// Returns the folder of the rows; `None` if they are in none.
+    fn folder(&self) -> Option<&Path>;
+
+    /// Returns the number of bytes that the rows take; 0 if it is not known.
+    fn bytes(&self) -> u64;
+}
+
+/// All rows at one moment; it never changes.
+pub trait Picture: Send + Sync {
+    /// Shows the value of a key, if it has one.
+    fn get(&self, key: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop>;
+
+    /// Shows the rows of a scan, in its order.
+    fn scan(&self, scan: Scan, visit: &mut RowVisitor<'_>) -> Result<(), Stop>;
+
+    /// Returns at most `limit` rows of a range.
+    fn rows(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError>;
+
+    /// Returns the same rows without a cache in front of them, for verification.
+    fn uncached(&self) -> &dyn Picture;
+}
+
+/// A commit that has begun: nobody else commits before it has ended.
+pub trait OpenWrite {
+    /// Returns everything committed before.
+    fn picture(&self) -> Result<Arc<dyn Picture>, StoreError>;
+
+    /// Commits changes durably, all or none.
+    fn commit(self: Box<Self>, changes: Vec<Change>, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError>;
+
+    /// Ends without a change.
+    fn abort(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// What is known of a key that values are sealed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealState {
+    /// Some values are sealed with it.
+    Some,
+    /// Every value is.
+    Every,
+    /// No value is: its id is forgotten.
+    None,
+}
