@@ -23,7 +23,7 @@ use crate::reserve::{Reserve, lacks_room};
 use crate::seal::KeyId;
 use crate::watched::Watched;
 
-use picture::{Latest, Snapshot};
+use picture::{CachedTable, Latest};
 
 const ROWS: TableDefinition<&[u8], &[u8]> = TableDefinition::new("rows");
 /// Ids of the keys that values are sealed with; true once every value is sealed with that key.
@@ -127,7 +127,7 @@ impl Backend for Embedded {
     fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
         // Lock order everywhere: the database first, then the latest snapshot; the reverse would deadlock.
         self.with_database(|database| {
-            self.latest.get(|| Snapshot::of(database)).map(|latest| latest as Arc<dyn Picture>)
+            self.latest.get(|| CachedTable::of(database)).map(|latest| latest as Arc<dyn Picture>)
         })
     }
 
@@ -136,7 +136,7 @@ impl Backend for Embedded {
             let write = begin(database)?;
             // Nobody commits while this write is open, so the snapshot is exactly its base. It is one of its own: a
             // commit frees no page that a reader may still use.
-            let before = Arc::new(Snapshot::of(database)?);
+            let before = Arc::new(CachedTable::of(database)?);
             Ok(Box::new(Transaction { write, before, latest: Arc::clone(&self.latest) }) as Box<dyn OpenWrite>)
         })
     }
@@ -209,7 +209,7 @@ impl Backend for Embedded {
 /// An open transaction, and the snapshot that it began with.
 struct Transaction {
     write: WriteTransaction,
-    before: Arc<Snapshot>,
+    before: Arc<CachedTable>,
     latest: Arc<Latest>,
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{schemathesis, voice};
+use crate::{programs, schemathesis, voice};
 
 pub const WASM: &str = "wasm32-unknown-unknown";
 /// Packages that search for faults: built with overflow checks.
@@ -59,8 +59,7 @@ pub fn test(share: Share) -> Done {
     // of the core for JavaScript, are one compiler on one core: the lints use the other.
     beside(component_and_js, || step("lints", "cargo", &lints))?;
     let excluded = UNTESTED.iter().flat_map(|name| ["--exclude", name]);
-    let tests: Vec<&str> = ["test", "--workspace", "--quiet"].into_iter().chain(excluded).collect();
-    step("tests", "cargo", &tests)?;
+    programs::test(&["--workspace"].into_iter().chain(excluded).collect::<Vec<_>>())?;
     node_tests()?;
     // The fuzzer uses one core, the documents the other.
     beside(schemathesis::each_commit, || rustdoc().and_then(|()| purity()).and_then(|()| separation()))?;

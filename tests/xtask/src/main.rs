@@ -4,6 +4,7 @@ mod book;
 mod chores;
 mod clients;
 mod figures;
+mod programs;
 mod schemathesis;
 mod server;
 #[cfg(test)]

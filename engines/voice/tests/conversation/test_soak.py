@@ -34,6 +34,8 @@ LOSS = 0.02
 SAMPLE_S = 2.0
 GROWTH = 1.05
 """Memory and threads of the last third of a run over those of the second, at most."""
+REPEATED = 0.01
+"""The share of phrases that a customer may have to say twice: with packets lost, a word may be."""
 
 
 @dataclass
@@ -49,6 +51,8 @@ class Soak:
     spent: list[Spent] = field(default_factory=list)
     gap_ms: float = 0.0
     calls: int = 0
+    repeated: int = 0
+    numbers_of: dict[Customer, int] = field(default_factory=dict)
 
     @property
     def goes_on(self) -> bool:
@@ -62,13 +66,24 @@ class Soak:
         customer = await Customer.picks_up(peer, 0.3)
         customer.dialog.media.loss = LOSS
         self.calls += 1
+        self.numbers_of[customer] = number
         return customer
+
+    async def asks(self, customer: Customer, text: str) -> None:
+        """Say something, and again if nobody answers."""
+        try:
+            await customer.asks(text)
+        except TimeoutError:
+            self.repeated += 1
+            events = self.service.calls[self.numbers_of[customer]].events
+            print(f"no answer to {text!r}; the last events:", *events[-8:], sep="\n  ")
+            await customer.asks(text)
 
     async def talks(self, customer: Customer) -> None:
         """Go through some turns and an interruption, and keep the figures."""
         for said, _ in TURNS:
-            await customer.asks(said)
-        await customer.asks(STORY[0])
+            await self.asks(customer, said)
+        await self.asks(customer, STORY[0])
         await asyncio.sleep(1.0)
         if customer.is_spoken_to:  # with losses, another question may have been understood
             await customer.interrupts(INTERRUPTION[0], after_s=0.0)
@@ -146,6 +161,7 @@ async def test_nothing_grows_while_packets_are_lost(
         claims.stated(f"End of speech to the answer, {of}: p50", share(soak.answers_ms, 0.5), "ms"),
         claims.stated(f"End of speech to the answer, {of}: p95", share(soak.answers_ms, 0.95), "ms"),
         claims.stated(f"Longest gap between packets, {of}", soak.gap_ms, "ms"),
+        claims.at_most(f"Share of phrases said twice, {of}", REPEATED, soak.repeated / len(soak.answers_ms), ""),
         claims.at_most(f"Memory at the end over the middle, {of}", GROWTH, third(memory, 3) / third(memory, 2), ""),
         claims.at_most(f"Threads at the end over the middle, {of}", GROWTH, third(threads, 3) / third(threads, 2), ""),
         claims.stated(f"Memory of the worker, {of}", third(memory, 3), "MB"),

@@ -14,11 +14,11 @@ use crate::store::backend::Picture;
 
 /// Snapshot of the last commit, taken at the first read after it.
 #[derive(Default)]
-pub(super) struct Latest(RwLock<Option<Arc<Snapshot>>>);
+pub(super) struct Latest(RwLock<Option<Arc<CachedTable>>>);
 
 impl Latest {
     /// Returns the snapshot; `take` takes it if there is none.
-    pub fn get(&self, take: impl FnOnce() -> Result<Snapshot, StoreError>) -> Result<Arc<Snapshot>, StoreError> {
+    pub fn get(&self, take: impl FnOnce() -> Result<CachedTable, StoreError>) -> Result<Arc<CachedTable>, StoreError> {
         if let Some(latest) = &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(latest));
         }
@@ -35,12 +35,12 @@ impl Latest {
 }
 
 /// A snapshot of the table, with a cache of what was read from it.
-pub(super) struct Snapshot {
+pub(super) struct CachedTable {
     table: Table,
     cache: ReadCache<Scan>,
 }
 
-impl Snapshot {
+impl CachedTable {
     /// Takes a snapshot of the last commit.
     pub fn of(database: &Database) -> Result<Self, StoreError> {
         let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
@@ -49,7 +49,7 @@ impl Snapshot {
     }
 }
 
-impl Picture for Snapshot {
+impl Picture for CachedTable {
     fn get(&self, key: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
         if let Some(stored) = self.cache.rows.get(key) {
             return look(&stored);
