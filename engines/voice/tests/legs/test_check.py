@@ -20,6 +20,7 @@ from switchboard_engine.client.checks import CheckStep
 from switchboard_engine.legs import Telephony
 from switchboard_engine.legs.settings import SipSettings
 from switchboard_engine.legs.sip import check as module
+from switchboard_engine.legs.sip import registration
 from switchboard_engine.legs.sip.check import check
 
 from .conftest import Stack, free_port, make_certificate
@@ -29,6 +30,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PASSWORD = "s3cret"
 SETTINGS = SipSettings("127.0.0.1", ca_file="")
+WRONG = "The {} refused the user name or password"
+CHECK_ADDRESS = "check address, port and transport"
+NO_ANSWER = f"There was no answer within 1 s: {CHECK_ADDRESS}, and firewalls on the way."
 
 
 def trunk_at(address: str, **members: Any) -> Telephony:
@@ -73,18 +77,48 @@ async def test_who_is_registered_stays_so(stack: Stack, registrar: Peer) -> None
 
 async def test_a_wrong_password_is_told(registrar: Peer) -> None:
     steps = await told(trunk_at(registrar.address, password="wrong-one"))
-    assert steps[2] == ("register", False, "The user name or password is wrong (401 Unauthorized).")
+    assert steps[2] == ("register", False, f"{WRONG.format('registrar')} (401 Unauthorized): check both.")
     assert registrar.registrations == 2
     steps = await told(trunk_at(registrar.address, password=""))
-    assert steps[2] == ("register", False, "A password is asked for, and the trunk has none (401 Unauthorized).")
+    asked = "The registrar asks for user name and password (401 Unauthorized): the trunk has no password."
+    assert steps[2] == ("register", False, asked)
 
 
-@pytest.mark.parametrize("status", [403, 404, 503])
-async def test_a_registrar_that_refuses_is_quoted(registrar: Peer, status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (403, "The registrar forbids it (403 "),
+        (404, "The registrar does not know the user (404 "),
+        (486, "The registrar refuses the request (486 "),
+        (503, "The registrar cannot do it at present (503 "),
+    ],
+)
+async def test_a_registrar_that_refuses_is_quoted(registrar: Peer, status: int, sentence: str) -> None:
     registrar.registrar_status = status
     (_, ok, detail) = (await told(trunk_at(registrar.address)))[2]
     assert not ok
-    assert detail.startswith(f"The registrar refuses the registration ({status} ")
+    assert detail.startswith(sentence)
+
+
+async def test_a_registration_that_fails_is_told_as_its_check_tells_it(
+    stack: Stack, registrar: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registration, "RETRY_S", 0.1)
+    nobody = f"127.0.0.1:{free_port()}"
+    trunks = {
+        "wrong-credentials": trunk_at(registrar.address, password="wrong-one"),
+        "lost": trunk_at(nobody, transport="tcp"),
+    }
+    for number, (state, trunk) in enumerate(trunks.items()):
+        named = replace(trunk, trunk_id=f"same-{number}")
+        await stack.leg.set_trunks([named])
+        status = await stack.status(state, named.trunk_id)
+        assert status.detail == next(step.detail for step in await stack.leg.check(named) if not step.ok)
+    registrar.registrar_status = 404
+    named = trunk_at(registrar.address)
+    await stack.leg.set_trunks([replace(named, trunk_id="same-2")])
+    assert (await stack.status("refused", "same-2")).detail == (await told(named))[2][2]
+    await stack.leg.set_trunks([])
 
 
 async def test_a_trunk_that_is_not_registered_proves_itself_where_it_is_asked_to(registrar: Peer) -> None:
@@ -96,7 +130,7 @@ async def test_a_trunk_that_is_not_registered_proves_itself_where_it_is_asked_to
         ("register", True, "The trunk accepts the user name and password."),
     ]
     steps = await told(replace(trunk, password="wrong-one"))
-    assert steps[2] == ("register", False, "The user name or password is wrong (401 Unauthorized).")
+    assert steps[2] == ("register", False, f"{WRONG.format('trunk')} (401 Unauthorized): check both.")
     assert [step for step, _, _ in await told(replace(trunk, password=""))] == ["resolve", "reach"]
 
 
@@ -106,7 +140,27 @@ NOT_REACHED = ("register", False, "not tried: the trunk was not reached")
 @pytest.mark.parametrize("transport", ["udp", "tcp", "tls"])
 async def test_an_address_that_nobody_listens_on_is_told(transport: Any) -> None:
     steps = await told(trunk_at(f"127.0.0.1:{free_port()}", transport=transport))
-    assert steps[1:] == [("reach", False, "Nothing listens there."), NOT_REACHED]
+    assert steps[1:] == [("reach", False, f"Nothing listens there: {CHECK_ADDRESS}."), NOT_REACHED]
+
+
+async def test_a_registrar_that_falls_silent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "STEP_S", 1.0)
+    async with by_stream(lambda request: answers(request) if request.startswith(b"OPTIONS") else b"") as address:
+        steps = await told(trunk_at(address, transport="tcp"))
+    silent = "The trunk was reached, but did not answer the registration within 1 s: ask who runs it."
+    assert steps[2] == ("register", False, silent)
+
+
+async def test_name_servers_that_are_silent_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "STEP_S", 1.0)
+
+    async def hang(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(dns.asyncresolver, "resolve", hang)
+    steps = await told(trunk_at("pbx.example"))
+    silent = "The name servers gave no answer within 1 s: try again, or write an IP address."
+    assert steps == [("resolve", False, silent), ("reach", False, "not tried: the address was not found"), NOT_REACHED]
 
 
 async def test_an_address_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +170,7 @@ async def test_an_address_that_is_silent_is_told(monkeypatch: pytest.MonkeyPatch
         steps = await told(trunk_at(f"127.0.0.1:{silent.getsockname()[1]}"))
         silent.setblocking(False)
         assert silent.recv(4_096) == silent.recv(4_096)  # it is sent again
-    assert steps[1:] == [("reach", False, "There was no answer within 1 s."), NOT_REACHED]
+    assert steps[1:] == [("reach", False, NO_ANSWER), NOT_REACHED]
 
 
 @pytest.mark.parametrize("address", ["", "host:port", "host:99999", "[::1", "a b"])
@@ -181,7 +235,7 @@ async def test_a_name_that_does_not_resolve_is_told(monkeypatch: pytest.MonkeyPa
     async with names(monkeypatch, {}):
         for address in ("pbx.example", "pbx.example:5060"):
             assert await told(trunk_at(address)) == [
-                ("resolve", False, "pbx.example has no IPv4 address."),
+                ("resolve", False, "pbx.example has no IPv4 address: check how it is written."),
                 ("reach", False, "not tried: the address was not found"),
                 NOT_REACHED,
             ]
@@ -254,7 +308,7 @@ async def test_an_unknown_authority_is_told(certificate: Path, tmp_path: Path) -
     async with by_stream(answers, make_certificate(tmp_path / "other.pem")) as address:
         steps = await told(trunk_at(address, transport="tls"), replace(SETTINGS, ca_file=str(certificate)))
     assert steps[1][:2] == ("reach", False)
-    assert steps[1][2].startswith("The certificate is not trusted: self")
+    assert steps[1][2].startswith("The certificate is not trusted (self")
     assert steps[2] == NOT_REACHED
 
 
@@ -265,18 +319,19 @@ async def test_a_trunk_without_tls_is_told() -> None:
 
     server = await asyncio.start_server(refuse, "127.0.0.1", 0)
     steps = await told(trunk_at(f"127.0.0.1:{server.sockets[0].getsockname()[1]}", transport="tls"))
-    assert steps[1][2].startswith("There is no TLS: ")
+    assert steps[1][2].startswith("There is no TLS (")
     server.close()
     await server.wait_closed()
 
 
-UNKNOWN_PROOF = "The trunk asks for a proof that this engine cannot give (401 No)."
+WRONG_PROOF = f"{WRONG.format('registrar')} (401 No): check both."
+UNKNOWN_PROOF = "The trunk asks for another proof than a digest with MD5 or SHA-256 (401 No): ask who runs it."
 
 
 @pytest.mark.parametrize(
     ("challenge", "detail"),
     [
-        ('Digest realm="r", nonce="n", algorithm=SHA-256, qop="auth"', "The user name or password is wrong (401 No)."),
+        ('Digest realm="r", nonce="n", algorithm=SHA-256, qop="auth"', WRONG_PROOF),
         ('Digest realm="r", nonce="n", algorithm=SHA-512-256', UNKNOWN_PROOF),
         ("Bearer", UNKNOWN_PROOF),
         ("", UNKNOWN_PROOF),
@@ -295,10 +350,10 @@ async def test_what_a_registrar_asks_for_is_given_or_told(challenge: str, detail
 @pytest.mark.parametrize(
     ("answer", "detail"),
     [
-        (b"", "There was no answer within 1 s."),
-        (b"x" * 200_000, "The network refuses: the connection was closed without an answer."),
-        (b"SIP/2.0 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "There was no answer within 1 s."),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "There was no answer within 1 s."),
+        (b"", NO_ANSWER),
+        (b"x" * 200_000, f"The connection failed (the connection was closed without an answer): {CHECK_ADDRESS}."),
+        (b"SIP/2.0 200 OK\r\nContent-Length: 99999999999\r\n\r\n", NO_ANSWER),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", NO_ANSWER),
     ],
 )
 async def test_who_speaks_no_sip_is_no_trunk(answer: bytes, detail: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,4 +128,5 @@ async def test_a_wrong_password_is_told_of_call_and_trunk(stack: Stack, peer: Pe
     trunk = Telephony(trunk_id="4", address=peer.address, from_="+12025550100", username="carol", password="wrong")
     ended = await Watch(await stack.leg.dial(trunk, "+12025550123")).ended()
     assert (ended.outcome, ended.status) == (Outcome.WRONG_CREDENTIALS, 401)
-    await stack.status("wrong-credentials", "4")
+    status = await stack.status("wrong-credentials", "4")
+    assert status.detail == "The trunk refused the user name or password (401 Unauthorized): check both."

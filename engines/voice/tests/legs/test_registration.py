@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from switchboard_engine.legs import Answered, Telephony
-from switchboard_engine.legs.sip import registration
+from switchboard_engine.legs import Answered, Outcome, Telephony, TrunkState
+from switchboard_engine.legs.sip import diagnosis, registration
 
 from .conftest import Stack, Watch
 from .peer import Peer
@@ -37,7 +37,7 @@ async def test_a_registration_is_made_lost_found_and_taken_back(
     await stack.status("registered", "r1")
     peer.registrar_status = 503
     lost = await stack.status("lost", "r1")
-    assert lost.detail == "503 Service Unavailable"
+    assert lost.detail.startswith("The registrar cannot do it at present (503 Service Unavailable): ")
     stack.statuses.clear()
     peer.registrar_status = 200
     await stack.status("registered", "r1")
@@ -68,15 +68,25 @@ async def test_a_wrong_password_is_told_and_not_tried_again(stack: Stack, peer: 
     peer.credentials = ("carol", "s3cret")
     await stack.leg.set_trunks([trunk(peer, "r3", password="wrong")])
     status = await stack.status("wrong-credentials", "r3")
-    assert status.detail.startswith("401")
+    assert status.detail == "The registrar refused the user name or password (401 Unauthorized): check both."
     tried = peer.registrations
     await asyncio.sleep(1)
     assert peer.registrations == tried
     await stack.leg.set_trunks([])
 
 
+async def test_a_call_that_is_refused_does_not_end_a_registration(stack: Stack, peer: Peer) -> None:
+    peer.credentials = ("carol", PASSWORD)
+    await stack.leg.set_trunks([trunk(peer, "r5")])
+    await stack.status("registered", "r5")
+    ended = await Watch(await stack.leg.dial(trunk(peer, "r5", password="wrong"), "+12025550123")).ended()
+    assert ended.outcome is Outcome.WRONG_CREDENTIALS
+    assert [status.state for status in stack.statuses if status.trunk_id == "r5"] == [TrunkState.REGISTERED]
+    await stack.leg.set_trunks([])
+
+
 async def test_a_trunk_that_cannot_be_told_to_the_stack_is_lost(stack: Stack, peer: Peer) -> None:
     bad = Telephony(trunk_id="r4", address=peer.address, username='ca"rol\r\n', password="x", register=True)
     await stack.leg.set_trunks([bad])
-    assert "cannot be used" in (await stack.status("lost", "r4")).detail
+    assert (await stack.status("lost", "r4")).detail == diagnosis.UNSENDABLE
     await stack.leg.set_trunks([])

@@ -23,12 +23,15 @@ TRUNKS_MAX = 1_000
 _DETAIL_MAX = 200
 
 
+RegistrationState = Literal["registered", "refused", "unreachable"]
+
+
 @dataclass(frozen=True, slots=True)
 class TrunkReport:
-    """How the registration of a trunk is; `detail` is the network's word, such as `403 Forbidden`."""
+    """How the registration of a trunk is; `detail` is a short sentence for the user, without a password."""
 
     trunk_id: int
-    state: Literal["registered", "refused", "unreachable"]
+    state: RegistrationState
     detail: str = ""
 
 

@@ -193,12 +193,13 @@ class TrunkState(StrEnum):
 
     REGISTERED = "registered"
     LOST = "lost"
+    REFUSED = "refused"
     WRONG_CREDENTIALS = "wrong-credentials"
 
 
 @dataclass(frozen=True)
 class TrunkStatus:
-    """A change of a trunk's state; `detail` is the network's own word, such as `403 Forbidden`."""
+    """A change of a trunk's state; `detail` is a sentence for the user that says what to do, without a password."""
 
     trunk_id: str
     state: TrunkState

@@ -10,7 +10,6 @@ dialed:
 
 import asyncio
 import logging
-import re
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
@@ -33,6 +32,7 @@ from ..client import (
 )
 from ..client import Telephony as ClaimedTelephony
 from ..client.ending import end
+from ..client.heartbeat import RegistrationState
 from ..plugs import Handler, load
 from ..settings import WorkerSettings
 from . import settings as leg_settings
@@ -58,7 +58,12 @@ _REFUSALS: dict[type[ServiceError], tuple[str, int]] = {
     TemporaryError: ("service", 503),
 }
 
-_REFUSED = re.compile(r"[46]\d\d\b")  # a SIP status by which a registrar says no; 5xx: it cannot be asked
+_REPORTED: dict[TrunkState, RegistrationState] = {
+    TrunkState.REGISTERED: "registered",
+    TrunkState.LOST: "unreachable",
+    TrunkState.REFUSED: "refused",
+    TrunkState.WRONG_CREDENTIALS: "refused",
+}
 
 _current: ContextVar["Legs"] = ContextVar("legs")
 
@@ -115,7 +120,11 @@ class Legs:
     def trunk_reports(self) -> list[TrunkReport]:
         """How the registrations are that this worker keeps, for the service."""
         kept = [(trunk, self.trunks.get(trunk.trunk_id)) for trunk in self._known.values() if trunk.register]
-        return [_report(trunk, status) for trunk, status in kept if status is not None and trunk.trunk_id.isdecimal()]
+        return [
+            TrunkReport(int(status.trunk_id), _REPORTED[status.state], status.detail)
+            for trunk, status in kept
+            if status is not None and trunk.trunk_id.isdecimal()
+        ]
 
     @property
     def can_check(self) -> bool:
@@ -298,14 +307,3 @@ def legs_of(settings: WorkerSettings, engine: Engine, handle: Handler) -> Legs:
     if legs.can_check:
         engine.check_trunks_by(legs.check)
     return legs
-
-
-def _report(trunk: Telephony, status: TrunkStatus) -> TrunkReport:
-    """Say it as the service wants it, and without the password, whatever the network said."""
-    detail = "".join(filter(str.isprintable, status.detail))
-    is_refused = status.state is TrunkState.WRONG_CREDENTIALS or _REFUSED.match(detail) is not None
-    if trunk.password:
-        detail = detail.replace(trunk.password, "…")
-    if status.state is TrunkState.REGISTERED:
-        return TrunkReport(int(trunk.trunk_id), "registered", detail)
-    return TrunkReport(int(trunk.trunk_id), "refused" if is_refused else "unreachable", detail)

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from ipaddress import ip_address
+from typing import Literal
 from urllib.parse import quote
 
 import dns.asyncresolver
@@ -24,7 +25,7 @@ import dns.rdtypes.IN.SRV
 from ...client.checks import CheckStep, StepName
 from ..leg import LegError, Telephony
 from ..settings import SipSettings
-from . import account, digest
+from . import account, diagnosis, digest
 from .dialog import Hop
 from .exchange import CHALLENGES, PORTS, Exchange, address, host_and_port, open_exchange
 from .message import Message
@@ -36,9 +37,13 @@ SRV_S = 2.0
 HOPS_MAX = 3
 """Most addresses of a name that are tried; they share the time of the step."""
 _SRV = {"udp": "_sip._udp", "tcp": "_sip._tcp", "tls": "_sips._tcp"}
-_REASON_MAX = 60
 _SUCCESSES = range(200, 300)
 _REFUSALS = (401, 403, 407)
+_NO_ANSWER: dict[StepName, Callable[[float], str]] = {
+    "resolve": diagnosis.unresolved,
+    "reach": diagnosis.no_answer,
+    "register": diagnosis.no_answer_to_credentials,
+}
 _resolving = ThreadPoolExecutor(2, "trunk-check")  # a resolver that hangs holds up nobody else
 
 
@@ -85,10 +90,10 @@ class _Check:
         except CheckError as error:
             return CheckStep(name, ok=False, detail=str(error))
         except TimeoutError:
-            return CheckStep(name, ok=False, detail=f"There was no answer within {STEP_S:.0f} s.")
+            return CheckStep(name, ok=False, detail=_NO_ANSWER[name](STEP_S))
         except OSError as error:
             _log.info("trunk %s: %s failed: %s", self._trunk.trunk_id, name, error)
-            return CheckStep(name, ok=False, detail=_said_of(error))
+            return CheckStep(name, ok=False, detail=diagnosis.of_error(error, STEP_S))
 
     async def _resolve(self) -> str:
         """Find the addresses as the stack does when it dials: with a port, by A and AAAA alone, else by SRV first."""
@@ -98,7 +103,7 @@ class _Check:
         except ValueError as error:
             raise CheckError(f"The address is none: {error}.") from error
         except LegError as error:  # it may quote any member
-            raise CheckError("The trunk has a member with characters that SIP cannot carry.") from error
+            raise CheckError(diagnosis.UNSENDABLE) from error
         with contextlib.suppress(ValueError):
             self._hops = [(str(ip_address(host)), port or PORTS[self._trunk.transport])]
             return f"The address is {address(*self._hops[0])}."
@@ -108,7 +113,7 @@ class _Check:
         self._hops = self._hops[:HOPS_MAX]
         if not self._hops:
             family = "IPv6" if ":" in self._settings.host else "IPv4"
-            raise CheckError(f"{host} has no {family} address.")
+            raise CheckError(f"{host} has no {family} address: check how it is written.")
         return f"{host} is at {', '.join(address(*hop) for hop in self._hops)}."
 
     @property
@@ -151,7 +156,8 @@ class _Check:
             except (OSError, TimeoutError) as error:
                 failure = error
                 continue
-            return f"{address(*hop)} answers by {self._trunk.transport.upper()} ({_status_of(self._answer)})."
+            said = diagnosis.quoted(self._answer.status or 0, self._answer.start[2], self._trunk.password)
+            return f"{address(*hop)} answers by {self._trunk.transport.upper()} ({said})."
         raise failure
 
     def _context(self) -> ssl.SSLContext | None:
@@ -166,28 +172,28 @@ class _Check:
         answer = await self._authorized("REGISTER", await self._ask("REGISTER"))
         if answer.status in _SUCCESSES:
             return "The registrar accepts the user name and password."
-        raise CheckError(f"The registrar refuses the registration ({_status_of(answer)}).")
+        raise self._refused("registrar", answer)
 
     async def _prove(self) -> str:
         assert self._answer is not None  # noqa: S101 - it was reached
-        await self._authorized("OPTIONS", self._answer)
+        answer = await self._authorized("OPTIONS", self._answer)
+        if answer.status in _REFUSALS:
+            raise self._refused("trunk", answer)
         return "The trunk accepts the user name and password."
 
     async def _authorized(self, method: str, answer: Message) -> Message:
-        """Answer a challenge, once; raises `CheckError` where the credentials are refused."""
-        if answer.status not in CHALLENGES:
+        """Answer a challenge, once, where the trunk has credentials; raises `CheckError` for one of an unknown kind."""
+        if answer.status not in CHALLENGES or not self._trunk.username or not self._trunk.password:
             return answer
-        if not self._trunk.username or not self._trunk.password:
-            raise CheckError(f"A password is asked for, and the trunk has none ({_status_of(answer)}).")
         asked, given = CHALLENGES[answer.status]
         challenge = next(filter(digest.is_known, answer.all(asked)), None)
         if challenge is None:
-            raise CheckError(f"The trunk asks for a proof that this engine cannot give ({_status_of(answer)}).")
+            raise CheckError(diagnosis.unknown_proof(answer.status, answer.start[2], self._trunk))
         value = digest.credentials(challenge, method, self._uri, self._trunk.username, self._trunk.password)
-        again = await self._ask(method, f"{given}: {value}\r\n")
-        if again.status in _REFUSALS:
-            raise CheckError(f"The user name or password is wrong ({_status_of(again)}).")
-        return again
+        return await self._ask(method, f"{given}: {value}\r\n")
+
+    def _refused(self, by: Literal["registrar", "trunk"], answer: Message) -> CheckError:
+        return CheckError(diagnosis.of_answer(by, answer.status or 0, answer.start[2], self._trunk))
 
     @property
     def _uri(self) -> str:
@@ -209,21 +215,3 @@ class _Check:
             f"CSeq: {self._sequence} {method}\r\n{header}Content-Length: 0\r\n\r\n"
         )
         return await self._exchange.ask(request, self._call_id, self._sequence)
-
-
-def _status_of(answer: Message) -> str:
-    """Return status and reason, of whose length and characters the trunk must not decide."""
-    reason = "".join(filter(str.isprintable, answer.start[2]))[:_REASON_MAX]
-    return f"{answer.status} {reason}".strip()
-
-
-def _said_of(error: OSError) -> str:
-    match error:
-        case ssl.SSLCertVerificationError():
-            return f"The certificate is not trusted: {error.verify_message}."
-        case ssl.SSLError():
-            return f"There is no TLS: {error.reason or 'the handshake failed'}."
-        case ConnectionRefusedError():
-            return "Nothing listens there."
-        case _:
-            return f"The network refuses: {error.strerror or error}."

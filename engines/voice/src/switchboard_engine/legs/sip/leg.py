@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
 
 from baresip import Account, BaresipError, Call, Config, Event, Runtime, StackEvent, UserAgent
+from baresip.errors import split_status
 
 from ...client.checks import CheckStep
 from ...dialogs import dialogs
@@ -29,7 +30,7 @@ from ..leg import (
     TrunkStatus,
 )
 from ..settings import SipSettings
-from . import account, message
+from . import account, diagnosis, message
 from .admission import Admission, Admitted
 from .check import check
 from .dialog import Call as WireCall
@@ -211,7 +212,7 @@ class SipLeg:
         except (BaresipError, ValueError) as error:
             raise LegError(f"{to} could not be dialed: {error}") from error
         line = self._adopt(call, incoming=False, telephony=telephony)
-        line.on_ended.append(lambda ended: self._tell_credentials(telephony.trunk_id, ended))
+        line.on_ended.append(lambda ended: self._tell_credentials(telephony, ended))
         line.ring_for(ring_timeout_s)
         return line
 
@@ -328,9 +329,11 @@ class SipLeg:
             return
         self._arrivals.put_nowait(SipArrival(self._adopt(call, incoming=True, telephony=trunk), admitted, self._native))
 
-    def _tell_credentials(self, trunk_id: str, ended: Ended) -> None:
-        if ended.outcome is Outcome.WRONG_CREDENTIALS:
-            self._on_trunk(TrunkStatus(trunk_id, TrunkState.WRONG_CREDENTIALS, ended.detail))
+    def _tell_credentials(self, trunk: Telephony, ended: Ended) -> None:
+        # What is told of a trunk that is registered is how that goes.
+        if ended.outcome is Outcome.WRONG_CREDENTIALS and ended.status is not None and not trunk.register:
+            detail = diagnosis.of_answer("trunk", ended.status, split_status(ended.detail)[1], trunk)
+            self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.WRONG_CREDENTIALS, detail))
 
     def _tell_dialog(self, call_id: str, call: WireCall | None) -> None:
         """Tell the supervisor how to end a call, should this process die."""

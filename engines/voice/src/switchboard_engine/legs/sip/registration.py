@@ -9,14 +9,16 @@ from baresip._native import lib
 from baresip.errors import split_status
 
 from ..leg import LegError, OnTrunk, Telephony, TrunkState, TrunkStatus
-from . import account
+from . import account, diagnosis
 
-TIMEOUT_S = 35.0  # a transaction without an answer ends after 32 s (RFC 3261 section 17.1.2.2)
+TRANSACTION_S = 32.0  # a transaction without an answer ends (RFC 3261 section 17.1.2.2)
+TIMEOUT_S = 35.0
 RETRY_S = 2.0
 RETRY_MAX_S = 60.0
 # Registrars lock out who tries wrong passwords often.
 WRONG_CREDENTIALS_RETRY_S = 300.0
 WRONG_CREDENTIALS = (401, 403, 407)
+_REFUSALS = (*range(400, 500), *range(600, 700))
 
 
 class Registrations:
@@ -52,9 +54,14 @@ class Registrations:
 
     async def _keep(self, trunk: Telephony, interval_s: int) -> None:
         try:
-            agent = await self._agent_of(account.registering(trunk, interval_s, self._nat))
+            registering = account.registering(trunk, interval_s, self._nat)
+        except LegError:  # it may quote any member
+            self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.LOST, diagnosis.UNSENDABLE))
+            return
+        try:
+            agent = await self._agent_of(registering)
         except LegError as error:
-            self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.LOST, str(error)))
+            self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.LOST, f"The engine cannot register: {error}."))
             return
         failures: asyncio.Queue[str] = asyncio.Queue()
 
@@ -81,13 +88,23 @@ class Registrations:
                 await agent.register(timeout=TIMEOUT_S)
                 retry_s = RETRY_S
                 self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.REGISTERED))
-                detail = await failures.get()
+                status, reason = split_status(await failures.get())
             except RegistrationError as error:
-                detail = f"{error.status} {error.reason}" if error.status else str(error)
-            if split_status(detail)[0] in WRONG_CREDENTIALS:
-                self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.WRONG_CREDENTIALS, detail))
+                status, reason = error.status, error.reason
+            failure = _failure(trunk, status, reason)
+            self._on_trunk(failure)
+            if failure.state is TrunkState.WRONG_CREDENTIALS:
                 await asyncio.sleep(WRONG_CREDENTIALS_RETRY_S)
                 continue
-            self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.LOST, detail))
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, RETRY_MAX_S)
+
+
+def _failure(trunk: Telephony, status: int | None, reason: str) -> TrunkStatus:
+    """Return what a failure means: by the registrar's answer, or without a status by what the stack says."""
+    if status is None:
+        return TrunkStatus(trunk.trunk_id, TrunkState.LOST, diagnosis.of_stack(reason, TRANSACTION_S))
+    state = TrunkState.REFUSED if status in _REFUSALS else TrunkState.LOST
+    if status in WRONG_CREDENTIALS:
+        state = TrunkState.WRONG_CREDENTIALS
+    return TrunkStatus(trunk.trunk_id, state, diagnosis.of_answer("registrar", status, reason, trunk))
