@@ -1,7 +1,9 @@
 """Checks of trunks that a user asks for, and what heartbeats tell of registrations."""
 
 import asyncio
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,24 +77,33 @@ async def test_an_answer_that_gets_lost_is_sent_again(service: FakeService, faul
     assert service.checked[7] == GOOD
 
 
-async def test_one_check_runs_at_a_time(service: FakeService) -> None:
+async def test_a_few_checks_run_at_a_time(service: FakeService) -> None:
     checker, engine = Checker(), engine_of(service)
     checker.may_end.clear()
     engine.check_trunks_by(checker)
+    many = range(1, 2 * module.RUNNING_MAX + 1)
     async with engine:
-        for check_id in range(1, 6):
+        for check_id in many:
             service.ask_check(check_id, {**TRUNK, "trunk_id": check_id})
         service.ask_check(5, TRUNK)  # once more
-        await service.until(lambda: len(engine._checks.tasks) == 5)
+        await service.until(lambda: len(engine._checks.tasks) == len(many))
+        await service.until(lambda: checker.at_once == module.RUNNING_MAX)
         checker.may_end.set()
-        await service.until(lambda: len(service.checked) == 5)
-    assert checker.most_at_once == 1
-    assert [trunk.trunk_id for trunk in checker.seen] == [1, 2, 3, 4, 5]
+        await service.until(lambda: len(service.checked) == len(many))
+    assert checker.most_at_once == module.RUNNING_MAX
+    assert [trunk.trunk_id for trunk in checker.seen] == list(many)
+
+
+def test_a_check_is_answered_before_the_service_gives_up() -> None:
+    limits = (Path(__file__).parents[4] / "core/src/limits.rs").read_text(encoding="utf-8")
+    (seconds,) = re.findall(r"TRUNK_CHECK_SECONDS: u64 = (\d+);", limits)
+    assert module.TURN_SECONDS + module.CHECK_SECONDS + module.ANSWER_SECONDS <= 25 < int(seconds)
 
 
 async def test_what_cannot_wait_any_longer_is_answered(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_TURN_SECONDS", 0.05)
+    monkeypatch.setattr(module, "TURN_SECONDS", 0.05)
     monkeypatch.setattr(module, "WAITING_MAX", 2)
+    monkeypatch.setattr(module, "RUNNING_MAX", 1)
     checker, engine = Checker(), engine_of(service)
     checker.may_end.clear()
     engine.check_trunks_by(checker)
@@ -106,11 +117,17 @@ async def test_what_cannot_wait_any_longer_is_answered(service: FakeService, mon
     assert told == ["not tried: the engine is busy with other checks; try again in a minute"] * 4
 
 
-@pytest.mark.parametrize("how", ["breaks", "hangs"])
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("breaks", "the check failed in the engine, whose log says why"),
+        ("hangs", "the check took longer than 0 s; try again in a minute"),
+    ],
+)
 async def test_a_check_that_fails_is_answered_without_details(
-    service: FakeService, monkeypatch: pytest.MonkeyPatch, how: str
+    service: FakeService, monkeypatch: pytest.MonkeyPatch, how: str, why: str
 ) -> None:
-    monkeypatch.setattr(module, "_CHECK_SECONDS", 0.1)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.1)
 
     async def fail(trunk: Telephony) -> Sequence[CheckStep]:
         if how == "hangs":
@@ -123,8 +140,8 @@ async def test_a_check_that_fails_is_answered_without_details(
         service.ask_check(7, TRUNK)
         service.ask_check(8, TRUNK)
         await service.until(lambda: len(service.checked) == 2)
-    detail = "not tried: the check failed in the engine, whose log says why"
-    assert service.checked[7] == service.checked[8] == [{"name": "resolve", "ok": False, "detail": detail}]
+    told = [{"name": "resolve", "ok": False, "detail": f"not tried: {why}"}]
+    assert service.checked[7] == service.checked[8] == told
 
 
 @pytest.mark.parametrize("entry", [{}, {"id": None}, {"id": True}, {"id": 0.5}, {"id": 3}, {"id": 3, "trunk": []}])

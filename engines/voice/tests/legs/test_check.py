@@ -16,12 +16,13 @@ import dns.rrset
 import pytest
 import pytest_asyncio
 
-from switchboard_engine.client.checks import CheckStep
+from switchboard_engine.client.checks import CHECK_SECONDS, CheckStep
 from switchboard_engine.legs import Telephony
 from switchboard_engine.legs.settings import SipSettings
 from switchboard_engine.legs.sip import check as module
 from switchboard_engine.legs.sip import registration
 from switchboard_engine.legs.sip.check import check
+from switchboard_engine.legs.sip.exchange import CLOSE_S
 
 from .conftest import Stack, free_port, make_certificate
 from .peer import Peer
@@ -141,6 +142,10 @@ NOT_REACHED = ("register", False, "not tried: the trunk was not reached")
 async def test_an_address_that_nobody_listens_on_is_told(transport: Any) -> None:
     steps = await told(trunk_at(f"127.0.0.1:{free_port()}", transport=transport))
     assert steps[1:] == [("reach", False, f"Nothing listens there: {CHECK_ADDRESS}."), NOT_REACHED]
+
+
+async def test_the_steps_fit_into_what_a_check_may_take() -> None:
+    assert 3 * module.STEP_S + module.HOPS_MAX * CLOSE_S <= CHECK_SECONDS
 
 
 async def test_a_registrar_that_falls_silent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The legs of a worker: what comes in is brought to the service and carried, what goes out finds its leg."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ from switchboard_engine.client import Call, CheckStep, TrunkReport
 from switchboard_engine.client import Telephony as ClaimedTelephony
 from switchboard_engine.legs import Arrival, Leg, LegError, Line, Telephony, TrunkState, TrunkStatus
 from switchboard_engine.legs.registry import Legs, legs_of
+from switchboard_engine.legs.settings import SipSettings
+from switchboard_engine.legs.sip import check as sip_check
 from switchboard_engine.settings import WorkerSettings
 
 WAIT_S = 5.0
@@ -206,6 +209,32 @@ async def test_a_trunk_is_checked_by_the_leg_of_its_kind(service: FakeService) -
     assert (await told(kind="sip")).detail == "The trunk cannot be used: a trunk needs trunk_id and address."
     assert "carries pigeon" in (await told(kind="pigeon")).detail
     assert (await told(kind="twilio")).detail == "not tried: this engine checks no trunks of twilio"
+
+
+class SilentlyCheckingLeg(FakeLeg):
+    """One that checks trunks as the leg of SIP does."""
+
+    async def check(self, trunk: Telephony) -> list[CheckStep]:
+        return await sip_check.check(trunk, SipSettings("127.0.0.1", ca_file=""))
+
+
+async def test_a_peer_that_never_answers_is_told_of(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sip_check, "STEP_S", 1.0)
+    engine = engine_of(service)
+    engine.check_trunks_by(Legs(engine, Handler(), {"sip": leg_of(SilentlyCheckingLeg())}).check)
+    trunk = {"kind": "sip", "trunk_id": 4, "username": "carol", "password": "s3cret", "register": True}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        async with engine:
+            for check_id in range(1, 7):
+                service.ask_check(check_id, {**trunk, "address": address})
+            await service.until(lambda: len(service.checked) == 6)
+    for resolved, reached, registered in service.checked.values():
+        assert resolved == {"name": "resolve", "ok": True, "detail": f"The address is {address}."}
+        assert (reached["name"], reached["ok"]) == ("reach", False)
+        assert reached["detail"].startswith("There was no answer within 1 s: ")
+        assert registered == {"name": "register", "ok": False, "detail": "not tried: the trunk was not reached"}
 
 
 async def test_a_call_goes_out_on_the_leg_of_its_trunk(service: FakeService) -> None:

@@ -1,4 +1,4 @@
-"""Checks of trunks, which a user asks for: carried out one at a time, and answered by their steps."""
+"""Checks of trunks, which a user asks for: carried out a few at a time, and answered by their steps."""
 
 import asyncio
 import logging
@@ -19,12 +19,14 @@ WAITING_MAX = 32
 """Most checks that wait or run; beyond, they are answered at once."""
 DETAIL_MAX = 200
 """Most characters of a step's detail."""
-_TURN_SECONDS = 20.0
+RUNNING_MAX = 4
+"""Most checks that run at a time: what the service lets an account have under way."""
+TURN_SECONDS = 6.0
 """How long a check waits for those before it."""
-_CHECK_SECONDS = 20.0
-"""How long a check may take; its steps are bounded by whoever carries it out."""
-_ANSWER_SECONDS = 10.0
-"""How long an answer is tried again."""
+CHECK_SECONDS = 15.0
+"""How long a check may take; each of its steps is bounded by whoever carries it out."""
+ANSWER_SECONDS = 4.0
+"""How long an answer is tried again. The three together are less than the 30 s that the service waits."""
 
 
 StepName = Literal["resolve", "reach", "register"]
@@ -55,7 +57,7 @@ class Checks:
         """By which trunks are checked; None: not at all."""
         self._service = service
         self._timing = timing
-        self._turn = asyncio.Lock()
+        self._turn = asyncio.Semaphore(RUNNING_MAX)
         self._running: dict[int | str, asyncio.Task[None]] = {}
 
     @property
@@ -85,11 +87,11 @@ class Checks:
         path = f"/engine/checks/{quote(str(check_id), safe='')}"
 
         async def attempt() -> Json:
-            return await self._service.post(path, body, timeout=self._timing.answer)
+            return await self._service.post(path, body, timeout=min(self._timing.answer, ANSWER_SECONDS))
 
         backoff = Backoff(self._timing.backoff_first, self._timing.backoff_most)
         try:
-            await persist(attempt, backoff, _ANSWER_SECONDS)
+            await persist(attempt, backoff, ANSWER_SECONDS)
         except ServiceError as error:
             _log.warning("what came of the check %s of a trunk was not taken: %s", check_id, error)
 
@@ -97,15 +99,17 @@ class Checks:
         if self.check is None:
             return _not_tried("this engine checks no trunks")
         try:
-            async with asyncio.timeout(_TURN_SECONDS):
+            async with asyncio.timeout(TURN_SECONDS):
                 await self._turn.acquire()
         except TimeoutError:
             return await _busy()
         try:
-            async with asyncio.timeout(_CHECK_SECONDS):
+            async with asyncio.timeout(CHECK_SECONDS) as limit:
                 return await self.check(trunk)
         except Exception:
             _log.exception("trunk %s could not be checked", trunk.trunk_id)
+            if limit.expired():
+                return _not_tried(f"the check took longer than {CHECK_SECONDS:.0f} s; try again in a minute")
             return _not_tried("the check failed in the engine, whose log says why")
         finally:
             self._turn.release()

@@ -301,7 +301,7 @@ class TrunkChecker(Protocol):
     async def check(self, trunk: Telephony) -> list[CheckStep]:
         """Resolve the trunk's address, reach it, and see whether it takes the credentials: the steps, in order.
 
-        Each takes 5 s at most; those after one that failed are not tried. Nothing changes at the trunk.
+        Each takes 4 s at most; those after one that failed are not tried. Nothing changes at the trunk.
         """
 
 

@@ -22,7 +22,7 @@ import dns.asyncresolver
 import dns.exception
 import dns.rdtypes.IN.SRV
 
-from ...client.checks import CheckStep, StepName
+from ...client.checks import RUNNING_MAX, CheckStep, StepName
 from ..leg import LegError, Telephony
 from ..settings import SipSettings
 from . import account, diagnosis, digest
@@ -32,7 +32,8 @@ from .message import Message
 
 _log = logging.getLogger(__name__)
 
-STEP_S = 5.0
+STEP_S = 4.0
+"""Three steps, and the close of as many connections, are what `client.checks` lets a check take."""
 SRV_S = 2.0
 HOPS_MAX = 3
 """Most addresses of a name that are tried; they share the time of the step."""
@@ -44,7 +45,7 @@ _NO_ANSWER: dict[StepName, Callable[[float], str]] = {
     "reach": diagnosis.no_answer,
     "register": diagnosis.no_answer_to_credentials,
 }
-_resolving = ThreadPoolExecutor(2, "trunk-check")  # a resolver that hangs holds up nobody else
+_resolving = ThreadPoolExecutor(RUNNING_MAX, "trunk-check")  # a resolver that hangs holds up nobody else
 
 
 class CheckError(Exception):

@@ -15,6 +15,8 @@ from .message import Message
 CHALLENGES = {401: ("www-authenticate", "Authorization"), 407: ("proxy-authenticate", "Proxy-Authorization")}
 """By status: the header that asks for a digest, and the one that gives it (RFC 3261 section 22)."""
 PORTS = {"udp": 5060, "tcp": 5060, "tls": 5061}
+CLOSE_S = 1.0
+"""How long the other side may take to close a connection."""
 _RETRANSMIT_S = 0.5  # T1, doubled each time up to T2 (RFC 3261 section 17.1.2.1)
 _RETRANSMIT_MAX_S = 4.0
 _MESSAGE_MAX_BYTES = 64 * 1024
@@ -69,7 +71,7 @@ async def open_exchange(
     finally:
         writer.close()
         with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(1.0):
+            async with asyncio.timeout(CLOSE_S):
                 await writer.wait_closed()
 
 
