@@ -145,9 +145,8 @@ def test_words_are_heard_in_the_time_of_their_sound() -> None:
     assert pace.played(0.4) == ["two"]
     assert pace.finished() == ["three", "four"]
     # Nineteen characters took 0.9 s: the next ones are expected sooner.
-    assert pace.pace > 10
     pace.announce("five six")
-    assert pace.is_pending
+    assert pace.played(0.4) == ["five"]
     assert pace.interrupted()
     assert not pace.interrupted()
     assert pace.finished() == []

@@ -138,18 +138,6 @@ async def test_a_language_model_is_replaced(behaviour: Behaviour, pairs: Provide
         assert len(vendors.openai.requests) == before, "the one that failed is asked again"
 
 
-async def test_the_fallback_of_the_assistant_goes_before_the_operators(
-    pairs: ProviderServices, vendors: Vendors
-) -> None:
-    vendors.openai.behaviour = vendors.groq.behaviour = Behaviour.REFUSES
-    own = {"name": "Ours", "engine": {"vendor": "openai", "model": "ours", "url": vendors.whisper.url}}
-    async with Rig(pairs.llm(entry("llm_models", "gpt-4.1"), fallback=own)) as rig:
-        await rig.ask()
-        await rig.comes(LLMFullResponseEndFrame)
-        assert "".join(frame.text for frame in rig.of(LLMTextFrame)) == "When, please?"
-    assert vendors.groq.requests == []
-
-
 @pytest.mark.parametrize("behaviour", BADLY)
 async def test_a_transcriber_is_replaced_and_nothing_is_unheard(
     behaviour: Behaviour, pairs: ProviderServices, vendors: Vendors

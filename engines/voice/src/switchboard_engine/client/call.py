@@ -94,11 +94,6 @@ class Call:
         return self._is_over
 
     @property
-    def is_dialed(self) -> bool:
-        """Whether anything was reported that keeps it from going back to the queue."""
-        return self._is_dialed
-
-    @property
     def pending_events(self) -> int:
         """Events that the service does not have."""
         return len(self._outbox)

@@ -76,11 +76,6 @@ class EventQueue:
         return len(self._sent) + len(self._waiting)
 
     @property
-    def pending_bytes(self) -> int:
-        """Bytes of the events that the service does not have."""
-        return self._pending_bytes
-
-    @property
     def order(self) -> int:
         """Count of the last report."""
         return self._order

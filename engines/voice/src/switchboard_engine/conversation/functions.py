@@ -39,15 +39,6 @@ _log = logging.getLogger(__name__)
 class Functions:
     """Carries out the functions of one conversation."""
 
-    OWN = (
-        "end_call",
-        "dtmf_input",
-        "call_transfer",
-        "warm_call_transfer",
-        "collect_keypad",
-        "search_knowledgebase",
-    )
-    """Functions that the engine does itself."""
     UNSUPPORTED = ("assistant_transfer",)
     """Functions that it cannot carry out, and does not offer."""
 

@@ -41,7 +41,7 @@ class Keypad:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def collect(self, *, stop_key: str, timeout_s: float, most: int = ROW_MAX) -> str:
+    async def collect(self, *, stop_key: str, timeout_s: float) -> str:
         """Return the keys up to the stop key, or up to a pause of `timeout_s`; those of a row that has begun count."""
         collected, pressed, self._row = "", self._row, ""
         if self._timer is not None:
@@ -50,7 +50,7 @@ class Keypad:
         for key in pressed:
             self._collecting.put_nowait(key)
         try:
-            while len(collected) < most:
+            while len(collected) < ROW_MAX:
                 key = await asyncio.wait_for(self._collecting.get(), timeout_s)
                 if key == stop_key:
                     break

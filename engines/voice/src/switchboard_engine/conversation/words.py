@@ -24,16 +24,6 @@ class WordPace:
         self._announced = 0
         self._seconds = 0.0
 
-    @property
-    def is_pending(self) -> bool:
-        """Whether words were announced and not heard yet."""
-        return bool(self._words)
-
-    @property
-    def pace(self) -> float:
-        """Characters a second."""
-        return self._pace
-
     def announce(self, text: str, *, interruptible: bool = True) -> None:
         """Take a text that is about to be said; one that is not `interruptible` is heard whatever happens."""
         words = text.split()

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -56,20 +56,12 @@ class ProviderServices:
         candidates = _each(lambda one: build_tts(TtsRequest(one, language, settings), self._environment), entries)
         return TtsFailover(candidates, self._settings.patience[Kind.TTS], self._outages)
 
-    def llm(
-        self,
-        entry: Json | None,
-        *,
-        temperature: float | None = None,
-        prompt: str | None = None,
-        fallback: Json | None = None,
-    ) -> LlmFailover:
-        """Return the language model of an `llm_model`; `fallback` is asked before the operator's substitutes.
+    def llm(self, entry: Json | None, *, temperature: float | None = None, prompt: str | None = None) -> LlmFailover:
+        """Return the language model of an `llm_model`.
 
         `prompt` is its system instruction, if the conversation does not set that otherwise.
         """
-        more = [Entry.read(fallback, "fallback language model")] if fallback else []
-        entries = self._with_fallbacks(Kind.LLM, Entry.read(entry, "language model"), more)
+        entries = self._with_fallbacks(Kind.LLM, Entry.read(entry, "language model"))
         candidates = _each(lambda one: build_llm(LlmRequest(one, temperature, prompt), self._environment), entries)
         return LlmFailover(candidates, self._settings.patience[Kind.LLM], self._outages)
 
@@ -97,9 +89,9 @@ class ProviderServices:
         """Return the names of the assistant's settings that its vendors cannot do."""
         return unsupported(assistant)
 
-    def _with_fallbacks(self, kind: Kind, first: Entry, more: Iterable[Entry] = ()) -> list[Entry]:
+    def _with_fallbacks(self, kind: Kind, first: Entry) -> list[Entry]:
         entries: list[Entry] = []
-        for entry in (first, *more, *self._settings.fallbacks[kind]):
+        for entry in (first, *self._settings.fallbacks[kind]):
             if all(_names(entry) != _names(other) for other in entries):
                 entries.append(entry)
         return entries
