@@ -3,6 +3,7 @@
 import logging
 import os
 import random
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -15,9 +16,13 @@ os.environ["SWITCHBOARD_TEST_SEED"] = str(SEED)  # where several processes share
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Give hypothesis the seed, unless the command line does."""
+    """Give hypothesis the seed, unless the command line does, and temporary files a directory of this run."""
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(SEED)
+    if not hasattr(config, "workerinput"):  # processes that share the tests inherit it
+        folder = tempfile.TemporaryDirectory(prefix="switchboard-tests-", ignore_cleanup_errors=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = folder.name
+        config.add_cleanup(folder.cleanup)
 
 
 def pytest_report_header() -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from .channel import Channel
 from .client.backoff import Backoff
 from .plugs import OrphanHook
+from .scratch import Scratch
 from .settings import RunSettings, WorkerStats
 from .worker import EXIT_CONFIG
 
@@ -72,9 +73,14 @@ class Supervisor:
 
     async def run(self) -> str | None:
         """Run until all workers are gone; return a sentence if another start would not help, else None."""
-        async with asyncio.TaskGroup() as group:
-            for slot in self.slots:
-                group.create_task(self._keep(slot))
+        try:
+            scratch = Scratch()
+        except OSError as error:
+            return f"No directory for temporary files can be made: {error}."
+        with scratch:
+            async with asyncio.TaskGroup() as group:
+                for slot in self.slots:
+                    group.create_task(self._keep(slot, scratch))
         for timer in self._timers:
             timer.cancel()
         await asyncio.gather(*self._hook_tasks)
@@ -103,12 +109,12 @@ class Supervisor:
         self._send_all({"kind": "stop"})
         self._kill_after(_STOP_SECONDS)
 
-    async def _keep(self, slot: WorkerSlot) -> None:
+    async def _keep(self, slot: WorkerSlot, scratch: Scratch) -> None:
         """Keep a worker running."""
         backoff = Backoff(0.25, 30.0)
         while not self._stopping.is_set():
             started = time.monotonic()
-            code = await self._run_worker(slot)
+            code = await self._run_worker(slot, scratch)
             if self._stopping.is_set():
                 return
             if code == EXIT_CONFIG:
@@ -125,8 +131,8 @@ class Supervisor:
             except TimeoutError:
                 continue
 
-    async def _run_worker(self, slot: WorkerSlot) -> int:
-        """Run a worker until it is gone, end the dialogs that it left, and return its exit code."""
+    async def _run_worker(self, slot: WorkerSlot, scratch: Scratch) -> int:
+        """Run a worker until it is gone, end the dialogs and remove the files that it left; return its exit code."""
         ours, theirs = socket.socketpair()
         with theirs:
             slot.process = await asyncio.create_subprocess_exec(
@@ -134,9 +140,9 @@ class Supervisor:
                 "-m",
                 "switchboard_engine.worker",
                 str(theirs.fileno()),
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), scratch.lock],
                 stdin=asyncio.subprocess.DEVNULL,
-                env={**ALLOCATION, **os.environ},
+                env={**ALLOCATION, **os.environ, "TMPDIR": str(scratch.make(slot.number))},
             )
         slot.pid = slot.process.pid
         slot.channel = await Channel.open(ours)
@@ -149,6 +155,7 @@ class Supervisor:
             return await slot.process.wait()
         finally:
             slot.kill()
+            scratch.remove(slot.number)
             await slot.channel.close()
             slot.pid, slot.channel = None, None
             slot.stats = WorkerStats()

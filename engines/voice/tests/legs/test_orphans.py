@@ -5,8 +5,9 @@ import os
 import re
 import signal
 import ssl
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,17 @@ async def running(service: FakeService, **legs: dict[str, Any]) -> AsyncIterator
 def python_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers find the package and the handlers."""
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}")
+
+
+@pytest.fixture(autouse=True)
+def no_files_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """See that no stack leaves its directory, also where its worker was killed."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield
+    assert list(folder.iterdir()) == []
 
 
 async def until_left(seen: "asyncio.Queue[Any]", method: str) -> float:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from support import handlers
 from support.fake_service import TOKEN, FakeService, Fault
 from switchboard_engine.health import health, metrics
 from switchboard_engine.plugs import OrphanHook, PlugError, load
+from switchboard_engine.scratch import Scratch
 from switchboard_engine.settings import RunSettings, WorkerSettings
 from switchboard_engine.supervisor import Supervisor, WorkerSlot
 
@@ -54,6 +56,11 @@ async def running(supervisor: Supervisor) -> AsyncIterator[asyncio.Task[str | No
             supervisor.stop()
         async with asyncio.timeout(WAIT_S):
             await task
+
+
+def entries(folder: Path) -> list[Path]:
+    """Return what is in a folder."""
+    return list(folder.iterdir())
 
 
 async def test_calls_run_in_workers_of_their_own_names(service: FakeService) -> None:
@@ -112,6 +119,38 @@ async def test_a_worker_that_was_killed_is_back_and_its_dialogs_are_ended(
         await service.until(lambda: 4 in service.calls and service.calls[4].status == "in-progress")
 
 
+async def test_a_worker_that_was_killed_leaves_no_files(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    supervisor = supervisor_of(service, "littering")
+
+    async def written(call_id: int) -> Path:
+        service.offer(call_id)
+        await service.until(lambda: call_id in service.calls and bool(service.calls[call_id].of("variables")))
+        return Path(service.calls[call_id].of("variables")[0]["variables"]["wrote"])
+
+    async with running(supervisor):
+        first = await written(1)
+        assert first.exists()
+        pid = supervisor.slots[0].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await service.until(lambda: supervisor.slots[0].pid not in (None, pid))
+        assert not first.exists()
+        second = await written(2)
+        assert second.exists()
+    assert not second.exists()
+    assert entries(tmp_path) == []
+
+
+async def test_no_room_for_temporary_files_ends_the_supervisor(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    assert "No directory for temporary files can be made: " in (await supervisor_of(service).run() or "")
+
+
 async def test_a_hook_that_fails_stops_nothing(service: FakeService) -> None:
     supervisor = supervisor_of(service, hook=handlers.fail_to_end)
     async with running(supervisor):
@@ -160,7 +199,7 @@ async def test_a_worker_that_dies_at_once_is_started_with_growing_pauses(
     lived_seconds: float,
     steps: list[tuple[float, float]],
 ) -> None:
-    async def die(_supervisor: Supervisor, _slot: WorkerSlot) -> int:
+    async def die(_supervisor: Supervisor, _slot: WorkerSlot, _scratch: Scratch) -> int:
         await asyncio.sleep(0)
         return -9
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import tempfile
 import time
 import weakref
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -57,6 +58,15 @@ async def forgetful(call: Call) -> None:
     """Leave the far end up."""
     dialogs.up("sip", str(call.id), {"dialog": f"of call {call.id}"})
     await deaf(call)
+
+
+async def littering(call: Call) -> None:
+    """Write temporary files that it does not remove."""
+    with tempfile.NamedTemporaryFile(dir=tempfile.mkdtemp(), delete=False) as file:
+        await call.report(Dialing())
+        await call.report(Answered("human"))
+        await call.report(Variables({"wrote": file.name}))
+    await asyncio.Event().wait()
 
 
 async def frozen(_call: Call) -> None:
