@@ -12,7 +12,7 @@ from support.engines import engine_of
 from support.fake_service import FakeService, Fault
 from switchboard_engine.client import CheckStep, Telephony, TrunkReport
 from switchboard_engine.client import checks as module
-from switchboard_engine.client.heartbeat import TRUNKS_MAX, report_members
+from switchboard_engine.client.service import encode
 
 TRUNK = {"kind": "sip", "trunk_id": 4, "address": "pbx.example", "username": "carol", "password": "s3cret"}
 GOOD = [{"name": "resolve", "ok": True, "detail": "pbx.example is at 192.0.2.1:5060."}]
@@ -95,9 +95,7 @@ async def test_a_few_checks_run_at_a_time(service: FakeService) -> None:
 
 
 def test_a_check_is_answered_before_the_service_gives_up() -> None:
-    limits = (Path(__file__).parents[4] / "core/src/limits.rs").read_text(encoding="utf-8")
-    (seconds,) = re.findall(r"TRUNK_CHECK_SECONDS: u64 = (\d+);", limits)
-    assert module.TURN_SECONDS + module.CHECK_SECONDS + module.ANSWER_SECONDS <= 25 < int(seconds)
+    assert module.TURN_SECONDS + module.CHECK_SECONDS + module.ANSWER_SECONDS <= 25 < limit("TRUNK_CHECK_SECONDS")
 
 
 async def test_what_cannot_wait_any_longer_is_answered(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,9 +174,30 @@ async def test_heartbeats_tell_of_registrations(service: FakeService) -> None:
     assert service.last("heartbeat", "trunks") is None
 
 
-def test_what_fails_is_told_first_where_there_is_too_much() -> None:
-    reports = [TrunkReport(number, "registered", "x" * 300) for number in range(TRUNKS_MAX)]
-    told = report_members([*reports, TrunkReport(TRUNKS_MAX, "unreachable")])
-    assert len(told) == TRUNKS_MAX
-    assert told[0] == {"id": TRUNKS_MAX, "state": "unreachable", "detail": ""}
-    assert max(len(report["detail"]) for report in told) == 200
+def limit(name: str) -> int:
+    """Return a limit of the service."""
+    limits = (Path(__file__).parents[4] / "core/src/limits.rs").read_text(encoding="utf-8")
+    (value,) = re.findall(rf"\b{name}: \w+ = ([\d_ <]+);", limits)
+    number, _, shift = value.replace("_", "").partition("<<")
+    return int(number) << int(shift or 0)
+
+
+@pytest.mark.parametrize("detail", ["", "x", "\U0001f4de", '"', "\x00"])
+async def test_more_registrations_than_a_heartbeat_may_tell_of_are_told_in_several(
+    service: FakeService, detail: str
+) -> None:
+    reports = [TrunkReport(2**52 + number, "registered", detail * 300) for number in range(2_500)]
+    engine = engine_of(service)
+    engine.report_trunks(lambda: reports)
+    async with engine:
+        await service.until(lambda: len(service.registrations) == 2_500)
+        reports[0] = TrunkReport(2**52, "unreachable", "Nothing listens there.")
+        await service.until(lambda: service.registrations[2**52] == ("unreachable", "Nothing listens there."))
+        reports[0] = TrunkReport(2**52, "registered")
+        await service.until(lambda: service.registrations[2**52] == ("registered", ""))
+    room_for_calls = 10_000 * len(f"{2**53},")
+    for body in service.of("heartbeat"):
+        told = body.get("trunks", [])
+        assert len(told) <= limit("REGISTRATIONS_TOLD_MAX")
+        assert all(len(report["detail"]) <= 255 for report in told)
+        assert len(encode(body)) + room_for_calls <= limit("JSON_BODY_BYTES_MAX")

@@ -91,6 +91,7 @@ class FakeService:
     trunk_version: int = 1
     drain: bool | None = None
     checks: list[dict[str, Any]] = field(default_factory=list)
+    registrations: dict[int, tuple[str, str]] = field(default_factory=dict)
     checked: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     assistant: dict[str, Any] | None = None
     tool_answer: Answer = (200, {"status": 200, "body": "{}", "duration_ms": 3})
@@ -303,6 +304,8 @@ class FakeService:
 
     def _heartbeat(self, body: dict[str, Any]) -> Answer:
         lost = []
+        for trunk in body.get("trunks", []):
+            self.registrations[trunk["id"]] = (trunk["state"], trunk["detail"])
         for call_id in body["calls"]:
             call = self.calls.get(call_id)
             if call is None or call_id in self.lost or call.lease_until < time.monotonic():

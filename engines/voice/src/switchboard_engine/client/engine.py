@@ -23,7 +23,7 @@ from .checks import Checks, TrunkCheck
 from .claims import ClaimFilter, Claims
 from .ending import end
 from .errors import NotFoundError, ProtocolError, TemporaryError
-from .heartbeat import Heartbeat, TrunkReport, report_members
+from .heartbeat import Heartbeat, TrunkReports
 from .lease import Lease
 from .service import Service
 from .timing import Timing
@@ -73,7 +73,6 @@ class Engine:
         self._load = load or self._used_capacity
         self._arrivals = Arrivals(self._service, self._timing)
         self._checks = Checks(self._service, self._timing)
-        self._trunk_reports: Callable[[], Sequence[TrunkReport]] | None = None
         self._claims = Claims(
             self._service,
             self._calls,
@@ -208,9 +207,9 @@ class Engine:
         """Have trunks checked when a user asks for it; tell it before the engine is entered."""
         self._checks.check = check
 
-    def report_trunks(self, reports: Callable[[], Sequence[TrunkReport]]) -> None:
+    def report_trunks(self, reports: TrunkReports) -> None:
         """Have each heartbeat tell how the registrations of trunks are that this engine keeps."""
-        self._trunk_reports = reports
+        self._heartbeat.trunks = reports
 
     def drain(self) -> None:
         """Take no more calls: `calls()` ends; those that run go on, and `drained()` waits for them."""
@@ -265,7 +264,6 @@ class Engine:
             "running": len(self._calls),
             "legs": self._legs,
             "web_url": self._web_url,
-            "trunks": None if self._trunk_reports is None else report_members(self._trunk_reports()),
         }
         return {name: value for name, value in about.items() if value is not None}
 

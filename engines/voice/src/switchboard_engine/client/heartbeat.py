@@ -5,7 +5,8 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import zip_longest
+from typing import Any, Literal, TypeVar
 
 from .backoff import Backoff
 from .calls import RunningCalls
@@ -14,12 +15,14 @@ from .service import Service
 from .timing import Timing
 from .wire import read_commands
 
+T = TypeVar("T")
+
 _log = logging.getLogger(__name__)
 
 _CALLS_MAX = 10_000
 """Most calls that one heartbeat may name."""
-TRUNKS_MAX = 1_000
-"""Most trunks that one heartbeat may tell of."""
+TRUNKS_MAX = 500
+"""Most trunks that one heartbeat tells of: it may 1,000, but with as many calls must stay below 1 MiB."""
 _DETAIL_MAX = 200
 
 
@@ -35,14 +38,11 @@ class TrunkReport:
     detail: str = ""
 
 
-def report_members(reports: Sequence[TrunkReport]) -> list[dict[str, Any]]:
-    """Return the member `trunks` of a heartbeat: those that are not registered first, where there are too many."""
-    told = sorted(reports, key=lambda report: (report.state == "registered", report.trunk_id))[:TRUNKS_MAX]
-    return [{"id": report.trunk_id, "state": report.state, "detail": report.detail[:_DETAIL_MAX]} for report in told]
+TrunkReports = Callable[[], Sequence[TrunkReport]]
 
 
 class Heartbeat:
-    """Sends heartbeats until it is cancelled; `about` returns what it says besides the calls."""
+    """Sends heartbeats until it is cancelled; `about` returns what it says besides the calls and the trunks."""
 
     def __init__(
         self,
@@ -59,6 +59,8 @@ class Heartbeat:
         self._about = about
         self._on_drain = on_drain
         self._answered_at: float | None = None
+        self.trunks: TrunkReports = tuple
+        """Returns how the registrations are."""
 
     @property
     def age(self) -> float | None:
@@ -83,14 +85,18 @@ class Heartbeat:
             await asyncio.sleep(max(0.0, started + self._timing.heartbeat - time.monotonic()))
 
     async def beat(self) -> None:
-        """Send one heartbeat and act on its answer."""
+        """Send one heartbeat, in several requests where there is much to tell, and act on the answers."""
         sent_at = time.monotonic()
         # A call that is claimed while this request runs is not in it, and must not count as renewed by it.
         named = {call.id: call for call in self._calls}
-        for ids in _shares(list(named)):
+        trunks = [
+            {"id": report.trunk_id, "state": report.state, "detail": report.detail[:_DETAIL_MAX]}
+            for report in self.trunks()
+        ]
+        for ids, told in zip_longest(_shares(list(named), _CALLS_MAX), _shares(trunks, TRUNKS_MAX), fillvalue=()):
             answer = await self._service.post(
                 "/engine/heartbeat",
-                {"calls": ids, **self._about()},
+                {"calls": ids, **self._about(), **({"trunks": told} if told else {})},
                 timeout=min(self._timing.answer, self._timing.heartbeat),
             )
             listed = answer.get("lost")
@@ -111,6 +117,6 @@ class Heartbeat:
                 call.lose("its lease ran out while the service could not be reached")
 
 
-def _shares(ids: list[int]) -> list[list[int]]:
-    """Split ids into lists that a heartbeat may name; one empty list if there are none."""
-    return [ids[start : start + _CALLS_MAX] for start in range(0, max(1, len(ids)), _CALLS_MAX)]
+def _shares(entries: Sequence[T], most: int) -> list[Sequence[T]]:
+    """Split entries into as many as a heartbeat may have; one empty share if there are none."""
+    return [entries[start : start + most] for start in range(0, max(1, len(entries)), most)]
