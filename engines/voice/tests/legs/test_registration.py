@@ -1,11 +1,16 @@
 """Trunks that we register with."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from baresip import Account, Runtime, UserAgent
 
-from switchboard_engine.legs import Answered, Outcome, Telephony, TrunkState
+from switchboard_engine.client.checks import DETAIL_MAX
+from switchboard_engine.legs import Answered, Outcome, Telephony, TrunkState, TrunkStatus
+from switchboard_engine.legs.settings import SipSettings
 from switchboard_engine.legs.sip import diagnosis, registration
+from switchboard_engine.legs.sip.registration import Registrations
 
 from .conftest import Stack, Watch
 from .peer import Peer
@@ -83,6 +88,35 @@ async def test_a_call_that_is_refused_does_not_end_a_registration(stack: Stack, 
     assert ended.outcome is Outcome.WRONG_CREDENTIALS
     assert [status.state for status in stack.statuses if status.trunk_id == "r5"] == [TrunkState.REGISTERED]
     await stack.leg.set_trunks([])
+
+
+async def test_no_more_trunks_are_registered_than_the_stack_has_room_for(peer: Peer) -> None:
+    statuses: list[TrunkStatus] = []
+    asked: list[str] = []
+
+    async def agent_of(of: Account) -> UserAgent:
+        asked.append(of.aor().partition(":")[2].partition("@")[0])
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    kept = Registrations(Runtime(), agent_of, statuses.append, most=2)
+    trunks = {f"m{number}": replace(trunk(peer, f"m{number}"), username=f"user{number}") for number in range(4)}
+    await kept.replace(trunks, 300)
+    await asyncio.sleep(0)
+    assert asked == ["user0", "user1"]
+    assert [(status.trunk_id, status.state) for status in statuses] == [("m2", "lost"), ("m3", "lost")]
+    assert statuses[0].detail.startswith("A worker of the engine registers 2 trunks at most: ")
+    assert len(statuses[0].detail) <= DETAIL_MAX
+    statuses.clear()
+    await kept.replace({name: trunks[name] for name in ("m1", "m2", "m3")}, 300)
+    await asyncio.sleep(0)
+    assert asked == ["user0", "user1", "user2"]
+    assert [status.trunk_id for status in statuses] == ["m3"]
+    await kept.replace({}, 300)
+
+
+async def test_half_of_the_accounts_are_left_to_calls() -> None:
+    assert SipSettings("127.0.0.1").registrations_max == 450
 
 
 async def test_a_trunk_that_cannot_be_told_to_the_stack_is_lost(stack: Stack, peer: Peer) -> None:

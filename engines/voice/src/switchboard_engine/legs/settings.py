@@ -72,6 +72,11 @@ class SipSettings:
         if not 1 <= self.rtp_ports[0] < self.rtp_ports[1] <= PORT_MAX:
             raise ValueError(f"{self.rtp_ports[0]} to {self.rtp_ports[1]} are no ports for audio")
 
+    @property
+    def registrations_max(self) -> int:
+        """Most trunks that are registered at a time: the other accounts are for their calls, and for changes."""
+        return self.accounts_max // 2
+
     def for_worker(self, number: int, workers: int) -> Self:
         """Give each worker the next ports, and its share of those for media."""
         share = (self.rtp_ports[1] - self.rtp_ports[0] + 1) // workers // 2 * 2

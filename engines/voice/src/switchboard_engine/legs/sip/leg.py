@@ -148,7 +148,9 @@ class SipLeg:
             public = PublicAddress(settings.public_address, settings.port, settings.port + 1)
         self._native = Native(self._on_packet, self._admit, public)
         self._nat = account.nat(settings.stun_server)
-        self._registrations = Registrations(self._runtime, self._agent, on_trunk, self._nat)
+        self._registrations = Registrations(
+            self._runtime, self._agent, on_trunk, self._nat, most=settings.registrations_max
+        )
         self._agents: dict[str, asyncio.Future[UserAgent]] = {}
         self._agents_made = 0
         self._making = asyncio.Lock()

@@ -30,17 +30,23 @@ class Registrations:
         agent_of: Callable[[Account], Awaitable[UserAgent]],
         on_trunk: OnTrunk,
         nat: tuple[str, ...] = (),
+        *,
+        most: int,
     ) -> None:
-        """Register nothing yet."""
+        """Register nothing yet; `most` trunks at a time."""
         self._runtime = runtime
         self._agent_of = agent_of
         self._on_trunk = on_trunk
         self._nat = nat
+        self._most = most
         self._trunks: dict[str, Telephony] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def replace(self, trunks: Mapping[str, Telephony], interval_s: int) -> None:
-        """Register exactly these trunks, by their ids; one that is unchanged goes on undisturbed."""
+        """Register exactly these trunks, by their ids; one that is unchanged goes on undisturbed.
+
+        Those beyond the most are told to be lost.
+        """
         gone = [trunk_id for trunk_id, trunk in self._trunks.items() if trunks.get(trunk_id) != trunk]
         for trunk_id in gone:
             del self._trunks[trunk_id]
@@ -48,7 +54,12 @@ class Registrations:
             task.cancel()
             await asyncio.wait([task])
         for trunk_id, trunk in trunks.items():
-            if trunk_id not in self._trunks:
+            if trunk_id in self._trunks:
+                continue
+            if len(self._trunks) >= self._most:
+                detail = f"A worker of the engine registers {self._most} trunks at most: its operator must run more."
+                self._on_trunk(TrunkStatus(trunk_id, TrunkState.LOST, detail))
+            else:
                 self._trunks[trunk_id] = trunk
                 self._tasks[trunk_id] = asyncio.create_task(self._keep(trunk, interval_s))
 
