@@ -1,8 +1,8 @@
 """A process of its own with the leg in it, which answers every call and says back what it hears.
 
 `python -m legs.host PORT CERTIFICATE SETTINGS`, with the tests' folders on the path; SETTINGS are more of the leg's, as
-JSON. It prints `ready`, then each line's events; a call to `call-PORT` has it call that port. What may kill a process,
-or needs a second stack, is tested on this one.
+JSON, and more `trunks`. It prints `ready`, then each line's events; a call to `call-PORT` has it call that port. What
+may kill a process, or needs a second stack, is tested on this one.
 """
 
 import asyncio
@@ -57,12 +57,13 @@ async def echo(leg: SipLeg, arrival: Arrival) -> None:
 
 async def main(port: int, certificate: str, more: dict[str, Any]) -> None:
     """Run until the input ends."""
+    trunks = [Telephony.from_api(members) for members in more.pop("trunks", [])]
     settings = SipSettings(
         "127.0.0.1", port, certificate=certificate, ca_file=certificate, rtp_timeout_s=2, **{"calls_max": 5_000, **more}
     )
     leg = SipLeg(settings, print)
     await leg.start()
-    await leg.set_trunks([EVERYBODY])
+    await leg.set_trunks([EVERYBODY, *trunks])
     print("ready", flush=True)
     calls: set[asyncio.Task[None]] = set()
 

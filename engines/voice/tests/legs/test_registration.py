@@ -1,6 +1,7 @@
 """Trunks that we register with."""
 
 import asyncio
+import socket
 from dataclasses import replace
 
 import pytest
@@ -12,8 +13,9 @@ from switchboard_engine.legs.settings import SipSettings
 from switchboard_engine.legs.sip import diagnosis, registration
 from switchboard_engine.legs.sip.registration import Registrations
 
-from .conftest import Stack, Watch
+from .conftest import Stack, Watch, free_port
 from .peer import Peer
+from .processes import Host
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -88,6 +90,19 @@ async def test_a_call_that_is_refused_does_not_end_a_registration(stack: Stack, 
     assert ended.outcome is Outcome.WRONG_CREDENTIALS
     assert [status.state for status in stack.statuses if status.trunk_id == "r5"] == [TrunkState.REGISTERED]
     await stack.leg.set_trunks([])
+
+
+async def test_a_stack_closes_while_a_registrar_is_silent() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.setblocking(False)
+        members = {"trunk_id": 1, "address": f"127.0.0.1:{silent.getsockname()[1]}", "username": "carol"}
+        host = await Host.run(free_port(), trunks=[{**members, "password": PASSWORD}])
+        async with asyncio.timeout(20):
+            assert (await asyncio.get_running_loop().sock_recv(silent, 4_096)).startswith(b"REGISTER ")
+        host.end_input()
+        assert await host.ended() == 0, host.errors()
+        await host.stop()
 
 
 async def test_no_more_trunks_are_registered_than_the_stack_has_room_for(peer: Peer) -> None:

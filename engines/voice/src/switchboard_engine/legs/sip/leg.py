@@ -253,7 +253,7 @@ class SipLeg:
         for line in list(self._lines.values()):
             with contextlib.suppress(LegError):  # then it ends with the stack
                 await line.hangup()
-        await self._registrations.replace({}, self._settings.register_every_s)
+        await self._registrations.close()
         with contextlib.suppress(LegError):  # a stack that hangs is closed all the same
             await self._native.uninstall()
         await self._runtime.close()
