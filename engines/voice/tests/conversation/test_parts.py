@@ -400,6 +400,12 @@ def test_what_cannot_be_done_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(("mode", "named"), [("pipeline", []), ("multimodal", ["allow_interruptions"])])
+def test_a_model_that_hears_is_always_interrupted_and_that_is_named(mode: str, named: list[str]) -> None:
+    read = Assistant.read(assistant(mode=mode, allow_interruptions=False))
+    assert unsupported(read, ConversationSettings.read(read), []) == named
+
+
 async def test_a_greeting_and_short_words_are_no_turns() -> None:
     now = 100.0
     began: list[int] = []

@@ -18,7 +18,7 @@ STOP_MS_MAX = 5_000
 STOP_MS_MIN = 100
 WORDS_MAX = 10
 _STOP_MS_CALM = 800
-"""Silence that ends a turn at `endpoint_sensitivity` 0; it halves with each step of the sensitivity plus one."""
+"""Silence that ends a turn at `endpoint_sensitivity` 0; else it is divided by the sensitivity plus one."""
 _START_MS_CALM = 300
 """Speech that begins a turn at `interrupt_sensitivity` 0."""
 _START_MS_MIN = 100

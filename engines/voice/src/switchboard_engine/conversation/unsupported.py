@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ..client import Assistant
-from ..client.wire import Json, entries, number, text
+from ..client.wire import Json, entries, flag, number, text
 from . import noise
 from .functions import Functions
 from .settings import ConversationSettings, built_in_tools
@@ -46,6 +46,8 @@ def _tools(assistant: Assistant) -> list[str]:
 
 def _of_models(raw: Json, settings: ConversationSettings, *, falls_back: bool) -> list[str]:
     names = [name for name, usual in _BY_MODEL.items() if raw.get(name) not in (None, usual)]
+    if not flag(raw, "allow_interruptions", absent=True):
+        names.append("allow_interruptions")
     if number(raw, "min_interrupt_words"):
         names.append("min_interrupt_words")
     if raw.get("chat_llm_fallback_id") is not None and not falls_back:
