@@ -59,6 +59,10 @@ class Customer:
     async def asks(self, text: str) -> None:
         """Let the assistant finish, say something, and wait for the answer to begin."""
         await self.listens()
+        await self.repeats(text)
+
+    async def repeats(self, text: str) -> None:
+        """Say something while the assistant is silent, and wait for the answer to begin."""
         await self._say(text)
         self._since = self.dialog.media.spoke_until
         self.heard.answers_ms.append(1000 * (await self.sound_after(self._since) - self._since))
@@ -93,6 +97,8 @@ class Customer:
         """Let the assistant finish, and hang up."""
         await self.listens()
         self.dialog.bye()
+        # Its port may be another call's soon, which packets of this one would deafen.
+        self.dialog.media.close()
 
     async def sound_after(self, since: float) -> float:
         """Wait for the first sound after a moment; returns when it came."""

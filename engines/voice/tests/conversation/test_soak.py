@@ -77,7 +77,7 @@ class Soak:
             self.repeated += 1
             events = self.service.calls[self.numbers_of[customer]].events
             print(f"no answer to {text!r}; the last events:", *events[-8:], sep="\n  ")
-            await customer.asks(text)
+            await customer.repeats(text)
 
     async def talks(self, customer: Customer) -> None:
         """Go through some turns and an interruption, and keep the figures."""
