@@ -5,7 +5,7 @@ use std::fmt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -51,8 +51,34 @@ pub enum CheckedEngine {
 /// An engine that runs.
 pub(crate) enum RunningEngine {
     Attached,
-    Program(Child),
+    Program(EngineProgram),
     Hosted(HostedEngine),
+}
+
+/// A program in a group of its own, with which all that it has started ends: a worker that outlived its supervisor would
+/// take the calls of the next case.
+pub(crate) struct EngineProgram {
+    child: Child,
+    group: Option<Pid>,
+}
+
+impl EngineProgram {
+    fn start(mut command: Command) -> std::io::Result<Self> {
+        let child = command.process_group(0).spawn()?;
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Ok(Self { child, group })
+    }
+
+    fn kill(&self) {
+        // Where nothing is left of the group, that is what is wanted.
+        let _ = self.group.map(|group| kill_process_group(group, Signal::KILL));
+    }
+}
+
+impl Drop for EngineProgram {
+    fn drop(&mut self) {
+        self.kill();
+    }
 }
 
 impl CheckedEngine {
@@ -68,9 +94,9 @@ impl CheckedEngine {
                 let mut command = Command::new(&program);
                 command.args(words).env("SWITCHBOARD_URL", &at.url).env("SWITCHBOARD_ENGINE_TOKEN", &at.token);
                 // Its output is for whoever looks for its faults, beside the report.
-                command.stdin(Stdio::null()).stdout(std::io::stderr()).kill_on_drop(true);
-                let child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
-                Ok(RunningEngine::Program(child))
+                command.stdin(Stdio::null()).stdout(std::io::stderr());
+                let started = EngineProgram::start(command).map_err(|error| format!("{program}: {error}"))?;
+                Ok(RunningEngine::Program(started))
             }
         }
     }
@@ -86,7 +112,7 @@ impl RunningEngine {
     pub(crate) fn has_ended(&mut self) -> bool {
         match self {
             Self::Attached => false,
-            Self::Program(child) => !matches!(child.try_wait(), Ok(None)),
+            Self::Program(program) => !matches!(program.child.try_wait(), Ok(None)),
             Self::Hosted(engine) => engine.task.is_finished(),
         }
     }
@@ -95,7 +121,7 @@ impl RunningEngine {
     pub(crate) fn drain(&mut self) -> bool {
         match self {
             Self::Attached => false,
-            Self::Program(child) => signal(child, Signal::TERM),
+            Self::Program(program) => terminate(&program.child),
             Self::Hosted(engine) => engine.drain.take().map(|drain| drain()).is_some(),
         }
     }
@@ -105,7 +131,7 @@ impl RunningEngine {
         let deadline = Instant::now() + patience;
         match self {
             Self::Attached => false,
-            Self::Program(child) => timeout_at(deadline, child.wait()).await.is_ok(),
+            Self::Program(program) => timeout_at(deadline, program.child.wait()).await.is_ok(),
             Self::Hosted(engine) => engine.task.is_finished() || timeout_at(deadline, &mut engine.task).await.is_ok(),
         }
     }
@@ -114,7 +140,10 @@ impl RunningEngine {
     pub(crate) async fn stop(self) {
         match self {
             Self::Attached => {}
-            Self::Program(mut child) => drop(child.kill().await),
+            Self::Program(mut program) => {
+                program.kill();
+                drop(program.child.wait().await);
+            }
             Self::Hosted(engine) if engine.task.is_finished() => {}
             Self::Hosted(engine) => {
                 engine.task.abort();
@@ -124,7 +153,36 @@ impl RunningEngine {
     }
 }
 
-fn signal(child: &Child, signal: Signal) -> bool {
+fn terminate(child: &Child) -> bool {
     let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    id.is_some_and(|id| kill_process(id, signal).is_ok())
+    id.is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a process still does anything.
+    fn runs(id: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
+    }
+
+    #[tokio::test]
+    async fn what_an_engine_has_started_ends_with_it() {
+        let file = std::env::temp_dir().join(format!("switchboard-worker-{}", std::process::id()));
+        let shell = format!("sleep 600 & echo $! > {0}.new; mv {0}.new {0}; exec sleep 600", file.display());
+        let engine = CheckedEngine::Program(vec!["sh".into(), "-c".into(), shell]);
+        let started = engine.start(&Attachment { url: String::new(), token: String::new() }).expect("a shell");
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let worker = std::fs::read_to_string(&file).expect("its number").trim().to_owned();
+        assert!(runs(&worker));
+        started.stop().await;
+        while runs(&worker) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        std::fs::remove_file(file).expect("it was made");
+    }
 }

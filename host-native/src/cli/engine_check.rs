@@ -75,7 +75,13 @@ pub fn engine_check(given: &EngineCheck, json: bool) -> Result<(), Failed> {
     let engine =
         if given.command.is_empty() { CheckedEngine::Attached } else { CheckedEngine::Program(given.command.clone()) };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let report = runtime.block_on(check(&settings, &engine, |progress| told(progress, &engine)))?;
+    let report = runtime.block_on(async {
+        tokio::select! {
+            report = check(&settings, &engine, |progress| told(progress, &engine)) => Ok(report?),
+            // The engine ends with the check.
+            _ = tokio::signal::ctrl_c() => Err(Failed::from("interrupted")),
+        }
+    })?;
     say(&if json { report.to_json().to_string() } else { report.to_text() })?;
     judged(&report)
 }
