@@ -15,6 +15,8 @@ const IMPURE: [&str; 8] = ["tokio", "getrandom", "mio", "socket2", "rustix", "we
 const SERVICE: [&str; 2] = ["switchboard-core", "switchboard"];
 /// Packages without tests that cargo could run: modules for other hosts, and the generator of one.
 const UNTESTED: [&str; 3] = ["switchboard-pure", "switchboard-js", "switchboard-js-bindgen"];
+/// Packages whose tests need PostgreSQL.
+const DATABASES: [&str; 1] = ["switchboard-postgres"];
 /// Tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
 const NODE_TESTS: [&str; 6] = ["clock", "memory", "service", "service-faults", "service-live", "service-outside"];
 /// Licences that dependencies may have.
@@ -58,7 +60,8 @@ pub fn test(share: Share) -> Done {
     // The tests of the hosts need the component; the binary they start is built along with them. Its last step, and that
     // of the core for JavaScript, are one compiler on one core: the lints use the other.
     beside(component_and_js, || step("lints", "cargo", &lints))?;
-    let excluded = UNTESTED.iter().flat_map(|name| ["--exclude", name]);
+    let missing: &[&str] = if share == Share::All { &[] } else { &DATABASES };
+    let excluded = UNTESTED.iter().chain(missing).flat_map(|name| ["--exclude", name]);
     programs::test(&["--workspace"].into_iter().chain(excluded).collect::<Vec<_>>())?;
     node_tests()?;
     // The fuzzer uses one core, the documents the other.
