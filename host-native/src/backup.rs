@@ -20,7 +20,7 @@ const COMMIT_BYTES: usize = 8 << 20;
 
 /// Writes a snapshot of the store to `out`; returns the number of rows.
 pub fn write(store: &Store, out: &mut dyn Write) -> Result<u64, StoreError> {
-    let snapshot = store.snapshot()?;
+    let snapshot = store.whole()?;
     let mut digest = Sha256::new();
     let mut put = |bytes: &[u8]| -> Result<(), StoreError> {
         digest.update(bytes);

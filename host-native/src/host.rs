@@ -27,7 +27,7 @@ use switchboard_core::service::{self, Service, figures};
 use switchboard_core::setup::Config;
 use switchboard_core::step::{Input, Outcome, Output, Send};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Scene, Stop};
+use switchboard_core::view::{Read, Scene, Stop};
 
 use tokio::sync::{RwLock, oneshot, watch};
 
@@ -43,7 +43,7 @@ use crate::news::{News, Waiting};
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 use crate::send::{Hearing, Outside, SendExecutor};
-use crate::store::{Admission, Snapshot, Store};
+use crate::store::{Admission, Snapshot, Store, StoreError};
 use crate::vault::Vault;
 use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput, guarded};
 
@@ -118,6 +118,9 @@ pub enum Verdict {
     Refused(Reply),
 }
 
+/// Most times that a step is run because rows that it missed were loaded.
+pub const LOADS_MAX: usize = 256;
+
 type Fault = Box<dyn std::error::Error + std::marker::Send + Sync>;
 
 impl Host {
@@ -179,8 +182,8 @@ impl Host {
     }
 
     /// Runs a write on a snapshot before its body is read, so that a refused one never waits for the writer.
-    pub fn precheck(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Verdict {
-        match self.look(request, &[], told, seed) {
+    pub async fn precheck(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Verdict {
+        match self.look(request, &[], told, seed, None).await {
             Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Verdict::Read(max),
             Ok(Output { outcome: Outcome::StoreBody(upload), .. }) => Verdict::Store(upload.account),
             Ok(output) if output.changes.is_empty() && output.sends.is_empty() => {
@@ -196,10 +199,8 @@ impl Host {
         let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
         let (mut turn, mut deadline) = (None, None);
         loop {
-            let looked = match turn.take() {
-                None => self.look_before(request, &answers, told, seed, Some(&self.large)),
-                Some(turn) => Turn::read(turn, || self.look(request, &answers, told, seed)),
-            };
+            let turns = turn.take().map_or(Turns::Known(&self.large), Turns::Taken);
+            let looked = self.look(request, &answers, told, seed, Some(turns)).await;
             match looked {
                 Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
                     let payer = self.payer(request, told, account);
@@ -230,7 +231,7 @@ impl Host {
         let seed = self.clock.seed().ok()?;
         let turn = self.large.turn(self.holder(request, told)).await.ok()?;
         // If the key was deleted meanwhile, the step refuses and the answer breaks off.
-        let looked = turn.read(|| self.look(request, &[Answer::Rest(rest)], told, seed));
+        let looked = self.look(request, &[Answer::Rest(rest)], told, seed, Some(Turns::Taken(turn))).await;
         match looked.ok()?.outcome {
             Outcome::Reply(Reply { content: Content::Piece(piece), .. }) => {
                 self.large.note(piece.bytes.len(), || told.account());
@@ -253,31 +254,50 @@ impl Host {
     }
 
     fn snapshot(&self) -> Result<Snapshot, Failure> {
-        self.store.snapshot().map_err(|error| {
-            tracing::error!(%error, "the store failed");
-            Failure::Unavailable
-        })
+        self.store.snapshot().map_err(|error| unavailable(&error))
     }
 
-    fn look(&self, request: &Request, answers: &[Answer], told: &RateDecisions, seed: Seed) -> Result<Output, Failure> {
-        self.look_before(request, answers, told, seed, None)
-    }
-
-    /// Runs a step on a snapshot; with `large`, it stops for accounts whose reads must wait for a turn.
-    fn look_before(
+    /// Runs a step on a snapshot; with `turns`, accounts that read much take theirs.
+    async fn look(
         &self,
         request: &Request,
         answers: &[Answer],
         told: &RateDecisions,
         seed: Seed,
-        large: Option<&LargeReads>,
+        turns: Option<Turns<'_>>,
     ) -> Result<Output, Failure> {
-        let snapshot = self.snapshot()?;
-        let now = self.clock.now();
-        let limits = Admission { limiter: &self.limiter, told, now, full: self.store.is_full(), large };
-        let view = snapshot.view(Some(&limits));
-        let scene = Scene { now, seed, view: &view, careful: false };
-        guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
+        let large = if let Some(Turns::Known(large)) = turns { Some(large) } else { None };
+        let step = |snapshot: &Snapshot| {
+            let now = self.clock.now();
+            let limits = Admission { limiter: &self.limiter, told, now, full: self.store.is_full(), large };
+            let view = snapshot.view(Some(&limits));
+            let scene = Scene { now, seed, view: &view, careful: false };
+            guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
+        };
+        match &turns {
+            Some(Turns::Taken(turn)) => self.on_snapshot(|snapshot| turn.read(|| step(snapshot))).await,
+            _ => self.on_snapshot(step).await,
+        }
+    }
+
+    /// Reads from a snapshot, again from a newer one when rows that it missed were loaded. What it read was true until it
+    /// had read it.
+    async fn on_snapshot<T>(&self, read: impl Fn(&Snapshot) -> Result<T, Failure>) -> Result<T, Failure> {
+        for _ in 0..LOADS_MAX {
+            let read = read(&self.snapshot()?);
+            match read {
+                Err(Failure::Stopped(Stop::Missing(missing))) if !missing.is_empty() => self.load(missing).await?,
+                read => {
+                    self.store.confirm().map_err(|error| unavailable(&error))?;
+                    return read;
+                }
+            }
+        }
+        Err(Failure::Stopped(Stop::OverBudget))
+    }
+
+    async fn load(&self, missing: Vec<Read>) -> Result<(), Failure> {
+        self.store.load(missing).await.map_err(|error| unavailable(&error))
     }
 
     /// Executes a request that may change something through the writer, again after each set of answers it asked for.
@@ -391,7 +411,7 @@ impl Host {
         let sleep = tokio::time::sleep(self.clock.until(until));
         tokio::pin!(sleep);
         loop {
-            let looked = self.look(request, answers, told, seed);
+            let looked = self.look(request, answers, told, seed, None).await;
             if !matches!(looked, Ok(Output { outcome: Outcome::Park(..), .. })) {
                 return true;
             }
@@ -406,15 +426,13 @@ impl Host {
     }
 
     /// Updates the job metrics from the store.
-    pub fn tell_jobs(&self) {
-        if let Ok(snapshot) = self.snapshot()
-            && let Ok(figures) = job::figures(&snapshot.view(None))
-        {
-            self.metrics.jobs(&figures);
-            match figures::figures(&snapshot.view(None)) {
-                Ok(figures) => self.metrics.stored(&figures),
-                Err(stop) => tracing::warn!(?stop, "what the store holds cannot be counted"),
-            }
+    pub async fn tell_jobs(&self) {
+        let jobs = self.on_snapshot(|snapshot| job::figures(&snapshot.view(None)).map_err(Failure::Stopped)).await;
+        let Ok(jobs) = jobs else { return };
+        self.metrics.jobs(&jobs);
+        match self.on_snapshot(|snapshot| figures::figures(&snapshot.view(None)).map_err(Failure::Stopped)).await {
+            Ok(figures) => self.metrics.stored(&figures),
+            Err(failure) => tracing::warn!(?failure, "what the store holds cannot be counted"),
         }
     }
 
@@ -462,10 +480,19 @@ impl Host {
     }
 
     /// Executes the reads of a step at an edge node; `None` if something it read before no longer holds.
-    pub fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
-        let snapshot = self.snapshot()?;
-        let (told, now) = (RateDecisions::default(), self.clock.now());
-        let limits = Admission { limiter: &self.limiter, told: &told, now, full: false, large: None };
+    pub async fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
+        let told = RateDecisions::default();
+        self.on_snapshot(|snapshot| self.answer_for(call, snapshot, &told)).await
+    }
+
+    fn answer_for(
+        &self,
+        call: &ReadCall,
+        snapshot: &Snapshot,
+        told: &RateDecisions,
+    ) -> Result<Option<ReadAnswer>, Failure> {
+        let now = self.clock.now();
+        let limits = Admission { limiter: &self.limiter, told, now, full: false, large: None };
         let view = snapshot.view(Some(&limits));
         if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
             return Ok(None);
@@ -474,12 +501,12 @@ impl Host {
             Some(shown) => region::admit(&view, shown, now).map_err(Failure::Stopped)?,
             None => None,
         };
+        let found = region::carry_out(&view, &call.reads).map_err(Failure::Stopped)?;
+        let seed = self.clock.seed().map_err(|_| Failure::Stopped(Stop::Failed))?;
         let rates = admitted.map(|(credential, rate)| {
             self.note(credential);
             (credential.bucket(), rate)
         });
-        let found = region::carry_out(&view, &call.reads).map_err(Failure::Stopped)?;
-        let seed = self.clock.seed().map_err(|_| Failure::Stopped(Stop::Failed))?;
         Ok(Some(ReadAnswer { now, seed, found, rates: rates.into_iter().collect() }))
     }
 
@@ -566,6 +593,19 @@ impl Host {
     fn claimed(&self) {
         self.careful_claims.store(self.careful_claims.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
     }
+}
+
+/// Who takes turns before a step is run.
+enum Turns<'h> {
+    /// Accounts that are known to read much: their step stops.
+    Known(&'h LargeReads),
+    /// This is the turn of such an account.
+    Taken(Turn),
+}
+
+fn unavailable(error: &StoreError) -> Failure {
+    tracing::error!(%error, "the store failed");
+    Failure::Unavailable
 }
 
 fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {

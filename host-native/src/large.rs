@@ -70,8 +70,8 @@ impl LargeReads {
 }
 
 impl Turn {
-    /// Runs a read while another thread takes over this worker's tasks; then the turn ends.
-    pub fn read<T>(self, read: impl FnOnce() -> T) -> T {
+    /// Runs a read while another thread takes over this worker's tasks.
+    pub fn read<T>(&self, read: impl FnOnce() -> T) -> T {
         match Handle::current().runtime_flavor() {
             RuntimeFlavor::MultiThread => tokio::task::block_in_place(read),
             // A runtime of one thread has no other to take over.

@@ -31,6 +31,10 @@ pub struct ServeSettings {
     /// Data folder of the store [default: ./switchboard-data]
     #[arg(long, env = "SWITCHBOARD_DATA", value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// URL of a PostgreSQL that keeps the store instead of a file in the data folder:
+    /// `postgres://USER:PASSWORD@HOST/DATABASE`
+    #[arg(long, env = "SWITCHBOARD_STORE", value_name = "URL", hide_env_values = true)]
+    pub store: Option<String>,
     /// TOML file with settings of the same names
     #[arg(long, env = "SWITCHBOARD_CONFIG", value_name = "FILE")]
     #[serde(skip_deserializing)]
@@ -273,6 +277,7 @@ impl ServeSettings {
         Self {
             listen: self.listen.or(file.listen),
             data: self.data.or(file.data),
+            store: self.store.or(file.store),
             config: self.config,
             ready_file: self.ready_file.or(file.ready_file),
             egress_allow: list(self.egress_allow, file.egress_allow),
@@ -409,7 +414,8 @@ mod tests {
     fn secrets_are_not_shown() {
         let secret = |name: &str| {
             let words: Vec<&str> = name.split('-').collect();
-            ["token", "key", "keys", "password", "secret"].iter().any(|word| words.last() == Some(word))
+            // The URL of a database has a password in it.
+            ["token", "key", "keys", "password", "secret", "store"].iter().any(|word| words.last() == Some(word))
         };
         for arg in arguments() {
             let name = arg.get_long().expect("every setting has a name");

@@ -4,6 +4,7 @@
 mod backend;
 mod embedded;
 mod memory;
+mod postgres;
 mod rows;
 mod sealing;
 mod write;
@@ -15,12 +16,14 @@ use std::sync::Arc;
 
 use redb::StorageBackend;
 use switchboard_core::store::{Change, usage};
+use switchboard_core::view::Read;
 
 use crate::seal::Seal;
 
 use backend::Backend;
 use embedded::Embedded;
 use memory::MemoryRows;
+use postgres::Postgres;
 pub use rows::{Admission, RowsView, Snapshot};
 pub use write::{Write, WriteView};
 
@@ -90,6 +93,16 @@ impl Store {
         Embedded::over(storage, look).map(Self::of)
     }
 
+    /// Opens the store in the PostgreSQL of a URL.
+    pub fn of_url(url: &str) -> Result<Self, StoreError> {
+        Postgres::open(url).map(Self::of)
+    }
+
+    /// Makes the tables of a store in the PostgreSQL of a URL; returns whether they were missing.
+    pub fn init(url: &str) -> Result<bool, StoreError> {
+        Postgres::init(url)
+    }
+
     fn of(backend: impl Backend + 'static) -> Self {
         Self { backend: Box::new(backend), memory: Arc::default(), seal: Arc::default() }
     }
@@ -99,9 +112,30 @@ impl Store {
         Ok(Snapshot::of(self.backend.picture()?, Arc::clone(&self.seal), Arc::clone(&self.memory)))
     }
 
+    /// Returns a snapshot of everything committed so far that reads each row from where it is kept, and misses none: for
+    /// backups and checks, not for requests. It may wait for each read.
+    pub fn whole(&self) -> Result<Snapshot, StoreError> {
+        Ok(Snapshot::of(self.backend.whole()?, Arc::clone(&self.seal), Arc::clone(&self.memory)))
+    }
+
+    /// Reads rows that a step on a snapshot found missing: the next one has them.
+    pub async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
+        self.backend.load(reads).await
+    }
+
+    /// Waits until nothing more can be read or written, because another node took over, and returns why.
+    pub async fn ended(&self) -> String {
+        self.backend.ended().await
+    }
+
+    /// Returns whether what a snapshot showed was still true after it was read.
+    pub fn confirm(&self) -> Result<(), StoreError> {
+        self.backend.confirm()
+    }
+
     /// Counts the bytes each account stores, if the store is from a release without these counts.
     pub fn counted(self) -> Result<Self, StoreError> {
-        let changes = usage::count(&self.snapshot()?.plain())
+        let changes = usage::count(&self.whole()?.view(None))
             .map_err(|stop| StoreError::of("what accounts store cannot be counted", &format!("{stop:?}")))?;
         if !changes.is_empty() {
             self.commit(&changes)?;
@@ -191,7 +225,7 @@ mod tests {
             for number in 0..100_u8 {
                 store.commit(&[Change::Put(vec![1], vec![number])]).expect("a commit");
                 store.reopen().expect("it opens again");
-                let rows = store.snapshot().expect("a snapshot").stored(vec![0]..vec![2], 2).expect("rows");
+                let rows = store.whole().expect("a snapshot").stored(vec![0]..vec![2], 2).expect("rows");
                 assert_eq!(rows, [(vec![1], vec![number])], "what was committed is seen at once");
             }
             over.store(true, Ordering::Relaxed);

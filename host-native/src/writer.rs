@@ -22,6 +22,7 @@ use switchboard_core::view::{Scene, Stop, View};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Clock;
+use crate::host::LOADS_MAX;
 use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
 use crate::news::News;
@@ -99,6 +100,7 @@ struct Queued {
 #[derive(Clone)]
 pub struct Writer {
     queue: SyncSender<Queued>,
+    store: Arc<Store>,
 }
 
 /// The parts of the host that the writer thread uses.
@@ -123,12 +125,31 @@ impl Writer {
     /// Starts the thread; it ends when every handle is dropped.
     pub fn start(parts: WriterContext) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
         let (queue, inputs) = sync_channel(QUEUE_MAX);
+        let store = Arc::clone(&parts.store);
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || run(&parts, &inputs))?;
-        Ok((Self { queue }, thread))
+        Ok((Self { queue, store }, thread))
     }
 
-    /// Queues an input and waits for its commit; returns the input, `None` if the writer died with it, and its result.
-    pub async fn submit(&self, input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
+    /// Queues an input and waits for its commit; returns the input, `None` if the writer died with it, and its result. A
+    /// step that missed rows is run again once they were loaded; meanwhile others go on.
+    pub async fn submit(&self, mut input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
+        for _ in 0..LOADS_MAX {
+            let (back, done) = self.submit_once(input, seed).await;
+            let missing = match &done {
+                Err(Failure::Stopped(Stop::Missing(missing))) => missing.clone(),
+                _ => return (back, done),
+            };
+            let Some(back) = back else { return (None, done) };
+            if let Err(error) = self.store.load(missing).await {
+                tracing::error!(%error, "the store failed");
+                return (Some(back), Err(Failure::Unavailable));
+            }
+            input = back;
+        }
+        (Some(input), Err(Failure::Stopped(Stop::OverBudget)))
+    }
+
+    async fn submit_once(&self, input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
         let (done, wait) = oneshot::channel();
         match self.queue.try_send(Queued { input, seed, done }) {
             Ok(()) => {}
@@ -144,6 +165,8 @@ impl Writer {
 }
 
 fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
+    // News of commits of which it was not known whether they were made: the next one knows.
+    let mut owed = BTreeSet::new();
     while let Ok(first) = inputs.recv() {
         let mut group = Group::default();
         // A damaged store may make redb panic: the thread goes on, and the group's callers get an error.
@@ -152,11 +175,13 @@ fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
         if let Err(error) = result {
             tracing::error!(%error, "a commit failed; nothing of it was acknowledged");
             group.fail();
+            owed.append(&mut group.topics);
             if matches!(error, StoreError::DiskFull(_)) {
                 open_again(&parts.store);
             }
         } else {
-            group.topics.iter().for_each(|topic| parts.news.publish(*topic));
+            owed.append(&mut group.topics);
+            std::mem::take(&mut owed).iter().for_each(|topic| parts.news.publish(*topic));
         }
         if let Some(due) = group.wake {
             parts.wake.send_if_modified(|wake| {
@@ -251,7 +276,7 @@ fn decide(parts: &WriterContext, write: &Write, input: &WriterInput, seed: Seed)
     let fresh = RateDecisions::default();
     let told = if let WriterInput::Http(exchange) = input { &exchange.told } else { &fresh };
     let limits = Admission { limiter: &parts.limiter, told, now, full: parts.store.is_full(), large: None };
-    let view = write.view(Some(&limits));
+    let Ok(view) = write.view(Some(&limits)) else { return Err(Failure::Unavailable) };
     let careful = match input {
         WriterInput::Tick(care) => *care == Care::Careful,
         WriterInput::Http(exchange) => exchange.care == Care::Careful,
@@ -289,7 +314,7 @@ pub fn guarded(metrics: &Metrics, step: impl FnOnce() -> Result<Output, Stop>) -
             if stop == Stop::OverBudget {
                 metrics.over_budget();
             }
-            // `Missing` only means that a large read waits for its turn.
+            // `Missing` means that rows are loaded first, or that a large read waits for its turn.
             if !matches!(stop, Stop::Missing(_)) {
                 tracing::error!(?stop, "a step stopped");
             }

@@ -35,7 +35,7 @@ fn create(url: &str, key: &str, writer: usize, made: &AtomicU64, over: &AtomicBo
 /// Returns all rows but the owner key's last use, which is recorded later.
 fn rows(folder: &Path) -> Vec<(Key, Vec<u8>)> {
     let store = Store::existing(folder).expect("a store");
-    let mut rows = store.snapshot().expect("a snapshot").stored(key::everything(), usize::MAX).expect("rows");
+    let mut rows = store.whole().expect("a snapshot").stored(key::everything(), usize::MAX).expect("rows");
     rows.retain(|(at, _)| *at != key::used(Space::Account(0), Kind::ApiKey, 1));
     rows
 }

@@ -49,8 +49,8 @@ fn open(data: &Path) -> Store {
 /// Returns a store's answer to each read: path, then status and body.
 fn say(store: &Store, key: &str, now: Timestamp, paths: impl Iterator<Item = String>) -> BTreeMap<String, String> {
     let config = Config { public_url: Some("https://golden.example".into()), ..Config::default() };
-    let (service, snapshot) = (Service::new(config), store.snapshot().expect("a snapshot"));
-    let view = snapshot.plain();
+    let (service, snapshot) = (Service::new(config), store.whole().expect("a snapshot"));
+    let view = snapshot.view(None);
     let scene = Scene { now, seed: Seed::new([7; 32]), view: &view, careful: false };
     let say = |path: String| {
         let headers = vec![("authorization", format!("Bearer {key}").into_bytes())];
@@ -144,8 +144,8 @@ fn goes_on(store: &Store, key: &str, now: Timestamp) {
     let (target, body) = ("/user/leads".into(), Body::Full(body.into_bytes()));
     let request = Request { method: Method::Post, target, headers, body, peer: None, door: Door::Main };
     let changes = {
-        let snapshot = store.snapshot().expect("a snapshot");
-        let scene = Scene { now, seed: Seed::new([8; 32]), view: &snapshot.plain(), careful: false };
+        let snapshot = store.whole().expect("a snapshot");
+        let scene = Scene { now, seed: Seed::new([8; 32]), view: &snapshot.view(None), careful: false };
         let output = Service::new(Config::default()).step(&Input::Http(&request, &[]), &scene).expect("a step");
         assert!(matches!(output.outcome, Outcome::Reply(Reply { status: 200, .. })), "{:?}", output.outcome);
         output.changes
@@ -157,7 +157,7 @@ fn goes_on(store: &Store, key: &str, now: Timestamp) {
 
 /// Verifies a store and returns its number of rows.
 fn sound(store: &Store) -> u64 {
-    let report = verify::verify(&store.snapshot().expect("a snapshot").plain()).expect("it can be read");
+    let report = verify::verify(&store.whole().expect("a snapshot").view(None)).expect("it can be read");
     assert_eq!(report.faults, [""; 0]);
     report.rows
 }

@@ -297,6 +297,11 @@ pub fn behind(space: Space) -> Range<Key> {
     start..everything().end
 }
 
+/// Returns the range of a space.
+pub fn space(space: Space) -> Range<Key> {
+    below(key(space, Table::Ledger, 0)[..5].to_vec())
+}
+
 /// Returns the range of the whole map.
 pub fn everything() -> Range<Key> {
     Vec::new()..Vec::from([u8::MAX; 32])

@@ -129,6 +129,25 @@ pub fn drained_of(token: u32) -> Range<Key> {
     below(with(key(Space::Root, Table::Drained, 4), &[&token.to_be_bytes()]))
 }
 
+/// Returns the ranges of the root's queues: lanes with tasks, calls that wait for an engine, calls with commands.
+pub fn queues() -> [Range<Key>; 3] {
+    [Table::DueAccount, Table::Waiting, Table::Command].map(|table| below(key(Space::Root, table, 0)))
+}
+
+/// Returns the account of a row of such a queue; `None` for any other row.
+pub fn account_of_queue(key: &[u8]) -> Option<u32> {
+    if !key.starts_with(&[0; 5]) {
+        return None;
+    }
+    let at = match key.get(5) {
+        Some(table) if *table == Table::DueAccount as u8 => 14,
+        Some(table) if *table == Table::Waiting as u8 => 6,
+        Some(table) if *table == Table::Command as u8 => 10,
+        _ => return None,
+    };
+    Some(u32::from_be_bytes(key.get(at..at + 4)?.try_into().ok()?))
+}
+
 /// Returns the key of a SIP trunk in the list of all; keys sort by account and count.
 pub fn trunk(account: u32, count: u32) -> Key {
     with(key(Space::Root, Table::Trunk, 8), &[&account.to_be_bytes(), &count.to_be_bytes()])

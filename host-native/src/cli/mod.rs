@@ -89,6 +89,11 @@ enum Command {
         #[command(flatten)]
         seal: SealKeys,
     },
+    /// Prepare a PostgreSQL as a store
+    Store {
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
     /// Make a new key for sealing secrets
     SealKey {
         /// File to write, which must not exist; without it the key is printed
@@ -116,6 +121,16 @@ enum Command {
     /// Read a file from standard input and print its text as JSON; the service runs this for each file
     #[command(hide = true)]
     Extract(extract::ExtractArgs),
+}
+
+#[derive(Subcommand)]
+enum StoreCommand {
+    /// Make the tables; the service itself needs no more than the right to read and write them
+    Init {
+        /// URL of the database, with a role that may make a schema: `postgres://USER:PASSWORD@HOST/DATABASE`
+        #[arg(env = "SWITCHBOARD_STORE", hide_env_values = true)]
+        url: String,
+    },
 }
 
 /// Seal keys of a store.
@@ -337,6 +352,7 @@ pub fn main() -> ExitCode {
             remote::backup(&file, if force { Existing::Replace } else { Existing::Keep }, &at, json)
         }
         Command::Verify { folder, seal } => offline::verify(&folder, &seal, json),
+        Command::Store { command: StoreCommand::Init { url } } => offline::init(&url, json),
         Command::SealKey { file } => offline::seal_key(file.as_deref(), json),
         Command::Restore { file, folder } => offline::restore(&file, &folder, json),
         Command::Openapi => offline::openapi(),

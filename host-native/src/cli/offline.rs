@@ -22,8 +22,8 @@ pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> 
     // Checksums first: no row is read from an unchecked file.
     let sound = store.check()?;
     let store = store.opened(seal)?;
-    let snapshot = store.snapshot()?;
-    let mut report = caught("the store cannot be read", || verify::verify(&snapshot.plain()))?
+    let snapshot = store.whole()?;
+    let mut report = caught("the store cannot be read", || verify::verify(&snapshot.view(None)))?
         .map_err(|stop| format!("the store cannot be read: {stop:?}"))?;
     if !sound {
         report.faults.insert(0, "the file needed repair".into());
@@ -39,6 +39,16 @@ pub fn verify(folder: &Path, seal: &SealKeys, json: bool) -> Result<(), Failed> 
         report.faults.iter().for_each(|fault| println!("fault: {fault}"));
     }
     if report.faults.is_empty() { Ok(()) } else { Err(format!("{} faults", report.faults.len()).into()) }
+}
+
+/// Runs `store init`: makes the tables of a store in a database.
+pub fn init(url: &str, json: bool) -> Result<(), Failed> {
+    let made = Store::init(url)?;
+    if json {
+        say(&json!({ "made": made }).to_string())
+    } else {
+        say(if made { "the tables were made" } else { "the tables are there already" })
+    }
 }
 
 /// Runs `seal-key`: writes a new key to a file, or prints it.

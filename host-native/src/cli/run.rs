@@ -53,7 +53,11 @@ fn start(settings: &ServeSettings, json: bool) -> Result<(), Failed> {
     config.settings = settings.shown();
     let engine = settings.simulated_engine().map(|yields| inside(&mut config, yields)).transpose()?;
     let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
-    let store = sealed(Store::open(&folder)?, settings)?.counted()?.reserving();
+    let store = match &settings.store {
+        Some(url) => Store::of_url(url)?,
+        None => Store::open(&folder)?,
+    };
+    let store = sealed(store, settings)?.counted()?.reserving();
     let vault = Vault::open(settings.recordings.as_deref(), &folder, store.is_sealed())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let means = HostOptions {
@@ -165,10 +169,11 @@ async fn run(
     let serving = tokio::spawn(serve::serve(Arc::clone(&host), listeners, stopping.clone()));
     let engine = token.map(|token| attach(settings, address, &token, stopping)).transpose()?;
     announce(settings, folder, address, secrets.as_ref(), json)?;
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
+    let ended = tokio::select! {
+        _ = term.recv() => None,
+        _ = int.recv() => None,
+        why = host.store.ended() => Some(why),
+    };
     tracing::info!("stopping: running requests finish, nothing new is taken");
     host.close();
     let _ = stop.send(true);
@@ -181,5 +186,6 @@ async fn run(
         // A script that reads the file later must not take the server for running.
         let _ = std::fs::remove_file(file);
     }
-    Ok(())
+    // Whoever supervises the process starts it again.
+    ended.map_or(Ok(()), |why| Err(format!("the store has ended: {why}").into()))
 }

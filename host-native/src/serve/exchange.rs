@@ -8,7 +8,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::HeaderMap;
 use hyper::{Response, http::request};
 use switchboard_core::http::refusal::{Refusal, server_error};
-use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::reply::{Content, HostPage, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
@@ -44,7 +44,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
             }
         }
         Ok(seed) if host.service.stores_body(&request) && request.body == Body::Pending => {
-            match host.precheck(&request, &told, seed) {
+            match Box::pin(host.precheck(&request, &told, seed)).await {
                 Verdict::Store(account) => (Box::pin(upload::carry(host, request, body, seed, account)).await, None),
                 _ => Box::pin(write(host, request, body, told, seed)).await,
             }
@@ -83,6 +83,9 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
         }
     };
     log(host, operation, method, &reply, began, place);
+    if matches!(reply.content, Content::Host(HostPage::Metrics)) {
+        Box::pin(host.tell_jobs()).await;
+    }
     pages::response(host, reply, held, operation, &target)
 }
 
@@ -132,7 +135,7 @@ pub async fn admitted(
     seed: Seed,
 ) -> Result<(Request, Held, Holder), Reply> {
     let sent = request.body == Body::Pending;
-    let max = match host.precheck(&request, told, seed) {
+    let max = match host.precheck(&request, told, seed).await {
         Verdict::Refused(reply) => {
             if sent {
                 body.drain().await;

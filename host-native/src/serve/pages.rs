@@ -53,7 +53,6 @@ pub fn response(
     match page {
         HostPage::Ready => ready(host, reply),
         HostPage::Metrics => {
-            host.tell_jobs();
             let text = host.metrics.text(host.store.file_bytes(), host.store.is_full());
             plain(reply, Some(("application/openmetrics-text; version=1.0.0; charset=utf-8", full(text))))
         }

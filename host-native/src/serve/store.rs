@@ -78,7 +78,7 @@ async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Res
     }
     let (bytes, _held) = message(host, body).await?;
     match head.uri.path() {
-        "/store/read" => read_rows(host, &bytes),
+        "/store/read" => read_rows(host, &bytes).await,
         "/store/commit" => commit(host, &bytes).await,
         _ => Err(Refused::Malformed("there is no such message")),
     }
@@ -95,9 +95,9 @@ async fn message(host: &Host, body: Coming) -> Result<(Vec<u8>, Held), Refused> 
     }
 }
 
-fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Refused> {
+async fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Refused> {
     let call = ReadCall::from_bytes(bytes).map_err(Refused::Malformed)?;
-    let answer = host.read_for(&call)?.ok_or(Refused::Changed)?;
+    let answer = host.read_for(&call).await?.ok_or(Refused::Changed)?;
     Ok(octets(StatusCode::OK, answer.to_bytes()))
 }
 

@@ -1,23 +1,38 @@
 //! [`Backend`]: what a store asks of whatever keeps its rows. Values come and go as they are stored, sealed ones sealed.
 
-use std::ops::Range;
+use std::future::Future;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use switchboard_core::key::Key;
 use switchboard_core::store::Change;
-use switchboard_core::view::{Bytes, RowVisitor, Scan, Stop};
+use switchboard_core::view::{Read, RowVisitor, Scan, Stop};
 
 use super::StoreError;
 use crate::seal::KeyId;
+
+/// What a backend does meanwhile.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Keeps rows durably, sorted by their keys.
 pub trait Backend: Send + Sync {
     /// Returns everything committed so far.
     fn picture(&self) -> Result<Arc<dyn Picture>, StoreError>;
 
+    /// Returns everything committed so far, read from where it is kept: no row is missing. It may wait for each read.
+    fn whole(&self) -> Result<Arc<dyn Picture>, StoreError>;
+
     /// Begins a commit; waits while another one is open.
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError>;
+
+    /// Reads rows that a step found missing, so that a picture has them; no file misses any.
+    fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>>;
+
+    /// Returns whether what a picture showed was still true after it was read.
+    fn confirm(&self) -> Result<(), StoreError>;
+
+    /// Waits until nothing more can be read or written, and returns why.
+    fn ended(&self) -> BoxFuture<String>;
 
     /// Returns the ids of the keys that values are sealed with; true once every value is sealed with that key.
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError>;
@@ -44,19 +59,13 @@ pub trait Backend: Send + Sync {
     fn bytes(&self) -> u64;
 }
 
-/// All rows at one moment; it never changes.
+/// All rows at one moment; it never changes. A read may stop because its rows are not at hand, see [`Backend::load`].
 pub trait Picture: Send + Sync {
     /// Shows the value of a key, if it has one.
     fn get(&self, key: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop>;
 
     /// Shows the rows of a scan, in its order.
     fn scan(&self, scan: Scan, visit: &mut RowVisitor<'_>) -> Result<(), Stop>;
-
-    /// Returns at most `limit` rows of a range.
-    fn rows(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError>;
-
-    /// Returns the same rows without a cache in front of them, for verification.
-    fn uncached(&self) -> &dyn Picture;
 }
 
 /// A commit that has begun: nobody else commits before it has ended.

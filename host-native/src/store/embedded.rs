@@ -15,8 +15,9 @@ use redb::{
     WriteTransaction,
 };
 use switchboard_core::store::Change;
+use switchboard_core::view::Read;
 
-use super::backend::{Backend, OpenWrite, Picture, SealState};
+use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState};
 use super::{IntegrityCheck, StoreError, caught, failed};
 use crate::private::{self, Tightened};
 use crate::reserve::{Reserve, lacks_room};
@@ -131,6 +132,10 @@ impl Backend for Embedded {
         })
     }
 
+    fn whole(&self) -> Result<Arc<dyn Picture>, StoreError> {
+        self.with_database(|database| Ok(CachedTable::of(database)?.table() as Arc<dyn Picture>))
+    }
+
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError> {
         self.with_database(|database| {
             let write = begin(database)?;
@@ -139,6 +144,18 @@ impl Backend for Embedded {
             let before = Arc::new(CachedTable::of(database)?);
             Ok(Box::new(Transaction { write, before, latest: Arc::clone(&self.latest) }) as Box<dyn OpenWrite>)
         })
+    }
+
+    fn load(&self, _: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {
+        Box::pin(std::future::ready(Err(StoreError::of("rows cannot be read", &"a file misses none"))))
+    }
+
+    fn confirm(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn ended(&self) -> BoxFuture<String> {
+        Box::pin(std::future::pending())
     }
 
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {

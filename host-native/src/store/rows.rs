@@ -31,17 +31,14 @@ impl Snapshot {
 
     /// Returns at most `limit` rows as stored, sealed ones still sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
-        self.picture.rows(range, limit)
+        let scan = Scan { from: range.start, to: range.end, order: Order::Ascending, limit };
+        let unread = |stop| StoreError::of("the store cannot be read", &format!("{stop:?}"));
+        copies(|visit| self.picture.scan(scan, visit)).map_err(unread)
     }
 
     /// Returns the view for one exchange; without `limits` nobody is rate-limited.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
-        RowsView { picture: &*self.picture, seal: &self.seal, memory: &self.memory, limits }
-    }
-
-    /// Returns a view without rate limits or cache, which reads every row from the backend: for verification.
-    pub fn plain(&self) -> RowsView<'_> {
-        RowsView { picture: self.picture.uncached(), ..self.view(None) }
+        RowsView::of(Arc::clone(&self.picture), &self.seal, &self.memory, limits)
     }
 }
 
@@ -62,10 +59,21 @@ pub struct Admission<'l> {
 
 /// View of a snapshot.
 pub struct RowsView<'v> {
-    picture: &'v dyn Picture,
+    picture: Arc<dyn Picture>,
     seal: &'v Seal,
     memory: &'v MemoryRows,
     limits: Option<&'v Admission<'v>>,
+}
+
+impl<'v> RowsView<'v> {
+    pub(super) fn of(
+        picture: Arc<dyn Picture>,
+        seal: &'v Seal,
+        memory: &'v MemoryRows,
+        limits: Option<&'v Admission<'v>>,
+    ) -> Self {
+        Self { picture, seal, memory, limits }
+    }
 }
 
 impl View for RowsView<'_> {
@@ -79,14 +87,19 @@ impl View for RowsView<'_> {
     }
 
     fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
+        let mut missing = Vec::new();
         for (at, key) in keys.iter().enumerate() {
             if key::is_memory(key) {
                 self.memory.get(key)?.map_or(Ok(()), |value| look(at, &value))?;
-            } else {
-                self.picture.get(key, &mut |stored| opened(self.seal, key, stored, &mut |value| look(at, value)))?;
+                continue;
+            }
+            match self.picture.get(key, &mut |stored| opened(self.seal, key, stored, &mut |value| look(at, value))) {
+                // All that is missing is asked for at once.
+                Err(Stop::Missing(reads)) => missing.extend(reads),
+                looked => looked?,
             }
         }
-        Ok(())
+        if missing.is_empty() { Ok(()) } else { Err(Stop::Missing(missing)) }
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
@@ -165,7 +178,7 @@ mod tests {
             let puts = (0..20).filter(|at| at % 3 != round % 3).map(|at| Change::Put(vec![1, at], vec![round, at]));
             let changes: Vec<_> = puts.chain([Change::Delete(vec![1, round])]).collect();
             let mut write = store.begin().expect("a write");
-            same(&write.view(None), &model);
+            same(&write.view(None).expect("a view"), &model);
             // Apply each change by itself, so that later ones are laid over earlier ones.
             for change in changes {
                 write.apply(vec![change.clone()]);
@@ -174,7 +187,7 @@ mod tests {
                     Change::Delete(key) => drop(model.remove(&key)),
                 }
             }
-            same(&write.view(None), &model);
+            same(&write.view(None).expect("a view"), &model);
             if let Some((earlier, known)) = &before {
                 same(&store.snapshot().expect("a snapshot").view(None), known);
                 same(&earlier.view(None), known);
@@ -192,7 +205,7 @@ mod tests {
         write.apply(vec![Change::Put(vec![0], vec![0])]);
         assert!(write.is_changed());
         write.abort().expect("it is dropped");
-        same(&store.snapshot().expect("a snapshot").plain(), &model);
+        same(&store.whole().expect("a snapshot").view(None), &model);
         drop((store, before));
         std::fs::remove_dir_all(folder).expect("it was made");
     }

@@ -55,7 +55,7 @@ impl Store {
     fn reseal(&self, current: KeyId) -> Result<u64, StoreError> {
         let (mut spaces, mut count) = (key::everything(), 0);
         loop {
-            let first = self.snapshot()?.stored(spaces, 1)?.into_iter().next();
+            let first = self.whole()?.stored(spaces, 1)?.into_iter().next();
             let Some(space) = first.and_then(|(at, _)| key::space_of(&at)) else { return Ok(count) };
             for range in key::secret_ranges(space) {
                 count += self.reseal_range(range, current)?;
@@ -68,7 +68,7 @@ impl Store {
     fn reseal_range(&self, mut range: Range<Key>, current: KeyId) -> Result<u64, StoreError> {
         let mut count = 0;
         loop {
-            let slice = self.snapshot()?.stored(range.clone(), RESEALED)?;
+            let slice = self.whole()?.stored(range.clone(), RESEALED)?;
             let Some((last, _)) = slice.last() else { return Ok(count) };
             range.start = [last.as_slice(), &[0]].concat();
             let old = slice.into_iter().filter(|(at, value)| sealed_with(at, value) != Some(current));

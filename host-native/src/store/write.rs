@@ -13,14 +13,13 @@ use switchboard_core::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View}
 
 use super::backend::OpenWrite;
 use super::memory::{MemoryRows, parted};
-use super::rows::{Admission, RowsView, Snapshot};
+use super::rows::{Admission, RowsView};
 use super::{Store, StoreError, failed};
 use crate::seal::Seal;
 
 /// An open write: its changes become visible to new snapshots at the commit, all at once.
 pub struct Write {
     open: Box<dyn OpenWrite>,
-    before: Snapshot,
     changed: Layer,
     seal: Arc<Seal>,
     memory: Arc<MemoryRows>,
@@ -31,15 +30,15 @@ impl Store {
     pub fn begin(&self) -> Result<Write, StoreError> {
         let open = self.backend.begin()?;
         let (seal, memory) = (Arc::clone(&self.seal), Arc::clone(&self.memory));
-        let before = Snapshot::of(open.picture()?, Arc::clone(&seal), Arc::clone(&memory));
-        Ok(Write { open, before, changed: Layer::default(), seal, memory })
+        Ok(Write { open, changed: Layer::default(), seal, memory })
     }
 }
 
 impl Write {
     /// Returns a view of the rows with this write's changes.
-    pub fn view<'w>(&'w self, limits: Option<&'w Admission<'w>>) -> WriteView<'w> {
-        WriteView { before: self.before.view(limits), changed: &self.changed }
+    pub fn view<'w>(&'w self, limits: Option<&'w Admission<'w>>) -> Result<WriteView<'w>, StoreError> {
+        let before = RowsView::of(self.open.picture()?, &self.seal, &self.memory, limits);
+        Ok(WriteView { before, changed: &self.changed })
     }
 
     /// Adds the changes of a step.
@@ -54,8 +53,7 @@ impl Write {
 
     /// Commits the changes durably, but for those of rows in memory: if there are no others, the backend is left alone.
     pub fn commit(self) -> Result<(), StoreError> {
-        let Self { open, before, changed, seal, memory } = self;
-        drop(before);
+        let Self { open, changed, seal, memory } = self;
         let (durable, volatile) = parted(changed.into_changes());
         if durable.is_empty() {
             open.abort()?;

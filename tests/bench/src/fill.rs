@@ -117,7 +117,7 @@ fn fill_calls(store: &Store, count: u32) -> Result<(), Failed> {
     while made < count {
         let mut write = store.begin()?;
         for _ in 0..BATCHES {
-            let changes = batch(&write.view(None), made, count.min(made + BATCH))?;
+            let changes = batch(&write.view(None)?, made, count.min(made + BATCH))?;
             write.apply(changes);
             made = count.min(made + BATCH);
         }

@@ -52,7 +52,7 @@ impl Inside {
     fn seeded(&self, input: &Input<'_>, seed: Seed) -> Result<Stepped, Failed> {
         let mut write = self.store.begin()?;
         let began = Instant::now();
-        let output = self.decide(input, &write.view(None), seed)?;
+        let output = self.decide(input, &write.view(None)?, seed)?;
         let step = began.elapsed();
         let changed = !output.changes.is_empty();
         write.apply(output.changes);
@@ -69,7 +69,7 @@ impl Inside {
     ) -> Result<(), Failed> {
         let mut write = self.store.begin()?;
         for request in requests {
-            let output = self.decide(&Input::Http(request, &[]), &write.view(None), clock::seed()?)?;
+            let output = self.decide(&Input::Http(request, &[]), &write.view(None)?, clock::seed()?)?;
             succeeded(request, &output.outcome)?;
             note(&output.changes);
             write.apply(output.changes);
@@ -79,8 +79,8 @@ impl Inside {
 
     /// Executes a request, which must succeed, on a snapshot; its changes are dropped.
     pub fn look(&self, request: &Request) -> Result<Outcome, Failed> {
-        let snapshot = self.store.snapshot()?;
-        let outcome = self.decide(&Input::Http(request, &[]), &snapshot.plain(), clock::seed()?)?.outcome;
+        let snapshot = self.store.whole()?;
+        let outcome = self.decide(&Input::Http(request, &[]), &snapshot.view(None), clock::seed()?)?.outcome;
         succeeded(request, &outcome)?;
         Ok(outcome)
     }

@@ -86,8 +86,8 @@ fn copied(inside: &Inside, path: &Path, calls: u32) -> Result<Connection, Failed
          CREATE INDEX by_assistant ON calls (assistant, id); CREATE INDEX by_campaign ON calls (campaign, id);
          CREATE INDEX by_phone ON calls (phone, id);",
     )?;
-    let snapshot = inside.store.snapshot()?;
-    let view = snapshot.plain();
+    let snapshot = inside.store.whole()?;
+    let view = snapshot.view(None);
     let mut from = 1;
     while from <= calls {
         let until = calls.min(from + BATCH - 1);
@@ -120,8 +120,8 @@ fn timed(page: impl Fn(u64) -> Result<u64, Failed>) -> Result<(u64, f64), Failed
 
 /// Reads a page from the store; returns the number of the list's rows.
 fn own_page(inside: &Inside, list: &List, offset: u64) -> Result<u64, Failed> {
-    let snapshot = inside.store.snapshot()?;
-    let view = snapshot.plain();
+    let snapshot = inside.store.whole()?;
+    let view = snapshot.view(None);
     let tx = Tx::new(&view);
     let scope = tx.scope(Space::Account(0));
     let facets = list.facets.iter().map(|(tag, value)| Facet::new(*tag, value)).collect();

@@ -68,9 +68,9 @@ fn measure(passages: u32) -> Result<Vec<Claim>, Failed> {
 
 fn durable(folder: &Path, passages: u32, rows: usize) -> Result<(Filled, Found), Failed> {
     let store = Store::open(folder)?;
-    let mut carry_out = |run: &mut Run<'_>| Ok(store.commit(&step(&store.snapshot()?.plain(), run)?)?);
+    let mut carry_out = |run: &mut Run<'_>| Ok(store.commit(&step(&store.whole()?.view(None), run)?)?);
     let filled = fill(passages, &mut carry_out)?;
-    let found = find(&store.snapshot()?.plain())?;
+    let found = find(&store.whole()?.view(None))?;
     let bytes = store.file_bytes();
     let began = Instant::now();
     for document in 0..passages.div_ceil(DOCUMENT) {

@@ -100,7 +100,7 @@ fn left(image: &[u8], name: &str) -> Result<(), String> {
 
 fn empty(data: &Path) -> Result<(), String> {
     let store = Store::open(data).map_err(|error| format!("it does not open: {error}"))?;
-    let snapshot = store.snapshot().map_err(|error| error.to_string())?;
-    let rows = rows_of(&snapshot.plain()).ok_or("it cannot be read")?;
+    let snapshot = store.whole().map_err(|error| error.to_string())?;
+    let rows = rows_of(&snapshot.view(None)).ok_or("it cannot be read")?;
     if rows.is_empty() { Ok(()) } else { Err("a new store holds rows".into()) }
 }

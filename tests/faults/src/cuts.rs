@@ -71,7 +71,7 @@ fn look(random: &mut Random) -> IntegrityCheck {
 
 /// Returns the rows of an opened image, or an error if they must not be there.
 fn judge(history: &History, ops: usize, store: &Store) -> Result<Rows, String> {
-    let snapshot = store.snapshot().map_err(|error| format!("it cannot be read: {error}"))?;
+    let snapshot = store.whole().map_err(|error| format!("it cannot be read: {error}"))?;
     let rows = digest(&snapshot).ok_or("it cannot be read")?;
     if history.allows(ops, rows) { Ok(rows) } else { Err("a commit is lost or torn".into()) }
 }
@@ -102,8 +102,8 @@ fn created(history: &History) -> usize {
 /// Checks that every row and index is sound, and that the store takes another commit and is sound after it.
 fn goes_on(disk: &Disk, store: Store, rows: Rows) -> Result<(), String> {
     let report = {
-        let snapshot = store.snapshot().map_err(|error| error.to_string())?;
-        verify(&snapshot.plain()).map_err(|stop| format!("{stop:?}"))?
+        let snapshot = store.whole().map_err(|error| error.to_string())?;
+        verify(&snapshot.view(None)).map_err(|stop| format!("{stop:?}"))?
     };
     if let Some(fault) = report.faults.first() {
         return Err(format!("verify: {fault}"));
@@ -115,7 +115,7 @@ fn goes_on(disk: &Disk, store: Store, rows: Rows) -> Result<(), String> {
     if !again.check().map_err(|error| error.to_string())? {
         return Err("its file needed repair after another commit".into());
     }
-    let after = again.snapshot().ok().and_then(|snapshot| digest(&snapshot));
+    let after = again.whole().ok().and_then(|snapshot| digest(&snapshot));
     if after == Some(rows) { Ok(()) } else { Err("another commit changed what was there".into()) }
 }
 

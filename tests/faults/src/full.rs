@@ -98,7 +98,7 @@ fn sound(life: &mut Life) -> Result<(), String> {
     let store = Store::over(move || disk.clone(), IntegrityCheck::Whole)
         .map_err(|error| format!("it does not open: {error}"))?;
     life.settle_on(&store).map_err(|why| format!("opened again: {why}"))?;
-    let snapshot = store.snapshot().map_err(|error| error.to_string())?;
-    let report = verify(&snapshot.plain()).map_err(|stop| format!("{stop:?}"))?;
+    let snapshot = store.whole().map_err(|error| error.to_string())?;
+    let report = verify(&snapshot.view(None)).map_err(|stop| format!("{stop:?}"))?;
     report.faults.first().map_or(Ok(()), |fault| Err(format!("verify: {fault}")))
 }

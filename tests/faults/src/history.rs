@@ -156,7 +156,7 @@ impl Life {
             self.now = self.now.plus_seconds(self.random.below(3));
             let seed = self.random.seed();
             let asked = self.ask();
-            let scene = Scene { now: self.now, seed, view: &write.view(None), careful: false };
+            let scene = Scene { now: self.now, seed, view: &write.view(None)?, careful: false };
             let input = asked.as_ref().map_or(Input::Tick, |(request, _)| Input::Http(request, &[]));
             let Ok(output) = self.service.step(&input, &scene) else {
                 return Err(StoreError::of("a step stopped", &"the store failed"));
@@ -183,13 +183,13 @@ impl Life {
 
     /// Checks that the store holds what was acknowledged; resolves whether a failed commit took effect.
     pub fn settle(&mut self) -> Result<(), String> {
-        let snapshot = self.store.snapshot().map_err(|error| error.to_string())?;
+        let snapshot = self.store.whole().map_err(|error| error.to_string())?;
         self.settle_as(&snapshot)
     }
 
     /// Checks the same on another store over this disk's content.
     pub fn settle_on(&mut self, store: &Store) -> Result<(), String> {
-        let snapshot = store.snapshot().map_err(|error| error.to_string())?;
+        let snapshot = store.whole().map_err(|error| error.to_string())?;
         self.settle_as(&snapshot)
     }
 
@@ -308,7 +308,7 @@ pub fn rows_of(view: &dyn View) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
 
 /// Returns the checksum over all rows of a store.
 pub fn digest(snapshot: &Snapshot) -> Option<Rows> {
-    Some(sum(rows_of(&snapshot.plain())?.iter().map(|(key, value)| (key, value))))
+    Some(sum(rows_of(&snapshot.view(None))?.iter().map(|(key, value)| (key, value))))
 }
 
 fn digest_of(memory: &Memory) -> Rows {

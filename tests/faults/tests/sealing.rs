@@ -48,13 +48,13 @@ fn rows() -> Rows {
 
 /// Reads all rows, unsealed.
 fn opened(store: &Store) -> Rows {
-    let all = store.snapshot().expect("a snapshot").plain().scan(key::everything(), Order::Ascending, usize::MAX);
+    let all = store.whole().expect("a snapshot").view(None).scan(key::everything(), Order::Ascending, usize::MAX);
     all.expect("every value opens").into_iter().collect()
 }
 
 /// Reads the values that hold secrets, as they are stored.
 fn stored(store: &Store) -> Rows {
-    let all = store.snapshot().expect("a snapshot").stored(key::everything(), usize::MAX).expect("a read");
+    let all = store.whole().expect("a snapshot").stored(key::everything(), usize::MAX).expect("a read");
     all.into_iter().filter(|(at, _)| holds_secrets(at)).collect()
 }
 

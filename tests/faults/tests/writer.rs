@@ -116,8 +116,8 @@ impl Town {
     }
 
     fn look(&self, key: u8) -> Result<Row, String> {
-        let snapshot = self.store.snapshot().map_err(|error| error.to_string())?;
-        let found = snapshot.plain().get(&[vec![key]]).map_err(|stop| format!("{stop:?}"))?;
+        let snapshot = self.store.whole().map_err(|error| error.to_string())?;
+        let found = snapshot.view(None).get(&[vec![key]]).map_err(|stop| format!("{stop:?}"))?;
         Ok((key, found[0].as_deref().map(|value| u32::from_be_bytes(value.try_into().expect("four bytes")))))
     }
 

@@ -1,11 +1,9 @@
 //! Snapshots of the table.
 
-use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError};
-use switchboard_core::key::Key;
-use switchboard_core::view::{Bytes, Order, RowVisitor, Scan, Stop};
+use switchboard_core::view::{Order, RowVisitor, Scan, Stop};
 
 use super::cache::{Copies, ROW_BYTES_MAX, ReadCache};
 use super::{ROWS, refused};
@@ -36,16 +34,21 @@ impl Latest {
 
 /// A snapshot of the table, with a cache of what was read from it.
 pub(super) struct CachedTable {
-    table: Table,
+    table: Arc<UncachedTable>,
     cache: ReadCache<Scan>,
 }
 
 impl CachedTable {
+    /// Returns the snapshot without a cache in front.
+    pub fn table(&self) -> Arc<UncachedTable> {
+        Arc::clone(&self.table)
+    }
+
     /// Takes a snapshot of the last commit.
     pub fn of(database: &Database) -> Result<Self, StoreError> {
         let transaction = database.begin_read().map_err(refused("a read cannot begin"))?;
         let table = transaction.open_table(ROWS).map_err(refused("the table cannot be opened"))?;
-        Ok(Self { table: Table(table), cache: ReadCache::new() })
+        Ok(Self { table: Arc::new(UncachedTable(table)), cache: ReadCache::new() })
     }
 }
 
@@ -76,22 +79,14 @@ impl Picture for CachedTable {
         }
         Ok(())
     }
-
-    fn rows(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
-        self.table.rows(range, limit)
-    }
-
-    fn uncached(&self) -> &dyn Picture {
-        &self.table
-    }
 }
 
 type Stored<'t> = AccessGuard<'t, &'static [u8]>;
 
 /// A snapshot of the table, read from the file.
-struct Table(ReadOnlyTable<&'static [u8], &'static [u8]>);
+pub(super) struct UncachedTable(ReadOnlyTable<&'static [u8], &'static [u8]>);
 
-impl Table {
+impl UncachedTable {
     /// Iterates over the stored rows of a scan without copying them.
     fn scan_of(
         &self,
@@ -115,7 +110,7 @@ impl Table {
     }
 }
 
-impl Picture for Table {
+impl Picture for UncachedTable {
     fn get(&self, key: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
         let found = self.0.get(key).map_err(|error| log(&error))?;
         found.map_or(Ok(()), |stored| look(stored.value()))
@@ -123,17 +118,6 @@ impl Picture for Table {
 
     fn scan(&self, scan: Scan, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
         self.show(&scan, visit)
-    }
-
-    fn rows(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
-        let scan = Scan { from: range.start, to: range.end, order: Order::Ascending, limit };
-        let rows = self.scan_of(&scan).map_err(refused("the store cannot be read"))?;
-        let copies = rows.map(|row| row.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())));
-        copies.collect::<Result<_, _>>().map_err(refused("the store cannot be read"))
-    }
-
-    fn uncached(&self) -> &dyn Picture {
-        self
     }
 }
 

@@ -46,11 +46,19 @@ impl Native {
     /// # Panics
     /// If it cannot start.
     pub fn start(settings: &Value, folder: &Path) -> Self {
+        Self::over(settings, Store::open(folder).expect("a store opens"))
+    }
+
+    /// Starts a host over an empty store.
+    ///
+    /// # Panics
+    /// If it cannot start.
+    pub fn over(settings: &Value, store: Store) -> Self {
         let configured = configured(settings);
         let means = HostOptions {
             vault: None,
             config: configured.config,
-            store: Store::open(folder).expect("a store opens"),
+            store,
             rate_limits: configured.rate_limits,
             clock: Clock::scripted(),
             outside: Outside::Script(Box::new(outside::answer)),

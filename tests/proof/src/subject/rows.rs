@@ -34,8 +34,8 @@ impl Redb {
 
 impl Steps for Redb {
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
-        let snapshot = self.store.snapshot().expect("a snapshot");
-        let rows = snapshot.plain();
+        let snapshot = self.store.whole().expect("a snapshot");
+        let rows = snapshot.view(None);
         let view = Limited { rows: &rows, limits };
         self.service.step(&input.borrow(), &Scene { now, seed, view: &view, careful: false })
     }
@@ -53,8 +53,8 @@ impl Steps for Redb {
 
 /// Returns every row of a store, those in memory too, sorted by key.
 pub fn rows_of(store: &Store) -> Vec<Row> {
-    let snapshot = store.snapshot().expect("a snapshot");
+    let snapshot = store.whole().expect("a snapshot");
     let ranges = [key::everything(), key::all_of(Space::Memory)];
-    let rows = ranges.map(|range| snapshot.plain().scan(range, Order::Ascending, usize::MAX).expect("a scan"));
+    let rows = ranges.map(|range| snapshot.view(None).scan(range, Order::Ascending, usize::MAX).expect("a scan"));
     rows.concat()
 }

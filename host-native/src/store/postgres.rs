@@ -1,0 +1,385 @@
+//! [`Postgres`]: rows in a PostgreSQL, of which a node holds in memory what it uses.
+//!
+//! One node writes the rows of a slot, under a [`fence`]; so what it holds of them is true until it is replaced, and its
+//! reads ask nobody. A node that could not be heard of for [`LEASE`] stops answering; whoever takes over waits longer.
+
+mod fence;
+mod link;
+mod load;
+mod ownership;
+mod place;
+mod rows;
+mod schema;
+mod target;
+mod whole;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{ArcRwLockReadGuard, RawRwLock, RwLock};
+use switchboard_core::store::Change;
+use switchboard_core::view::{Read, RowVisitor, Scan, Stop};
+use tokio::runtime::Runtime;
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
+use tokio::time::Instant;
+
+use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState};
+use super::{StoreError, failed};
+use crate::clock::Clock;
+use crate::seal::KeyId;
+
+use fence::{Changes, Fence, Id, Uncommitted};
+use load::{Loader, Unloaded};
+use ownership::REPLACED;
+use rows::KnownRows;
+use target::DatabaseTarget;
+use whole::Whole;
+
+/// How long a node may answer from its memory after it was last heard of.
+const LEASE: Duration = Duration::from_secs(4);
+/// How long a commit may stay in doubt before its callers are told so.
+const DOUBT: Duration = LEASE;
+/// Memory for rows, bytes.
+const MEMORY_BYTES: usize = 256 << 20;
+
+/// Entries that are looked at for one to forget, after each change of what is at hand: a reader waits for no more.
+const LOOKS: usize = 4_096;
+
+/// Rows in a PostgreSQL.
+pub(super) struct Postgres {
+    node: Arc<Node>,
+    /// Drives the connections, and nothing else: signs of life must not wait for requests.
+    runtime: Option<Runtime>,
+}
+
+/// What a node has of the database.
+struct Node {
+    /// The id of its lane.
+    id: Id,
+    target: DatabaseTarget,
+    rows: Arc<RwLock<Rows>>,
+    lane: Arc<Mutex<Lane>>,
+    loader: Mutex<Loader>,
+    /// Commits that the rows at hand have.
+    seq: watch::Sender<i64>,
+    lease: Lease,
+    /// Why the node has ended, once it has.
+    ended: watch::Sender<Option<String>>,
+}
+
+/// Rows at hand, of the moment after a number of commits.
+struct Rows {
+    known: KnownRows,
+    seq: i64,
+    /// The number of commits when rows were last forgotten: what was read before may be older than what they said.
+    forgotten: i64,
+}
+
+/// The right to write, and what became of the last commit.
+struct Lane {
+    fence: Fence,
+    /// The changes of a commit in doubt.
+    unsettled: Vec<Change>,
+}
+
+/// Until when the node may answer, by its own clock.
+struct Lease {
+    began: Instant,
+    until: AtomicU64,
+}
+
+impl Lease {
+    fn of(began: Instant) -> Self {
+        let lease = Self { began, until: AtomicU64::new(0) };
+        lease.renew(began);
+        lease
+    }
+
+    /// Renews it after a sign of life that was sent at this moment, and acknowledged.
+    fn renew(&self, sent: Instant) {
+        let until = (sent + LEASE).saturating_duration_since(self.began).as_millis();
+        self.until.fetch_max(u64::try_from(until).unwrap_or(u64::MAX), Ordering::AcqRel);
+    }
+
+    fn holds(&self) -> bool {
+        self.began.elapsed().as_millis() < u128::from(self.until.load(Ordering::Acquire))
+    }
+}
+
+impl Postgres {
+    /// Makes the tables of a store; returns whether they were missing.
+    pub fn init(url: &str) -> Result<bool, StoreError> {
+        let target = DatabaseTarget::of(url)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(failed("the tables cannot be made"))?.block_on(schema::init(&target))
+    }
+
+    /// Opens the store of a URL: takes over its rows from a node that was stopped or is not heard of any more.
+    pub fn open(url: &str) -> Result<Self, StoreError> {
+        let target = DatabaseTarget::of(url)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("store")
+            .enable_all()
+            .build()
+            .map_err(failed("the store cannot be opened"))?;
+        let node = Arc::new(runtime.block_on(ownership::begin(target))?);
+        runtime.spawn(ownership::live(Arc::downgrade(&node)));
+        Ok(Self { node, runtime: Some(runtime) })
+    }
+
+    fn runtime(&self) -> Result<&Runtime, StoreError> {
+        self.runtime.as_ref().ok_or_else(|| StoreError::Failed("the store is closed".into()))
+    }
+}
+
+impl Drop for Postgres {
+    /// Gives the rows up, so that who comes next need not wait.
+    fn drop(&mut self) {
+        let (node, runtime) = (Arc::clone(&self.node), self.runtime.take());
+        let stopping = std::thread::spawn(move || {
+            if let Some(runtime) = runtime {
+                runtime.block_on(ownership::end(&node));
+                runtime.shutdown_background();
+            }
+        });
+        let _ = stopping.join();
+    }
+}
+
+impl Node {
+    /// Ends the node: it answers and writes nothing any more.
+    fn end(&self, why: &str) -> StoreError {
+        self.ended.send_if_modified(|ended| {
+            let is_first = ended.is_none();
+            ended.get_or_insert_with(|| why.to_owned());
+            is_first
+        });
+        StoreError::of("this node has ended", &why)
+    }
+
+    fn confirm(&self) -> Result<(), StoreError> {
+        if let Some(why) = &*self.ended.borrow() {
+            return Err(StoreError::of("this node has ended", why));
+        }
+        if self.lease.holds() { Ok(()) } else { Err(StoreError::Failed("the database is not reached".into())) }
+    }
+
+    /// Reads rows, which are at hand then.
+    async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
+        loop {
+            self.confirm()?;
+            let loaded = self.loader.lock().await.load(reads.clone()).await;
+            let loaded = match loaded {
+                Ok(loaded) => loaded,
+                Err(Unloaded::Replaced) => return Err(self.end(REPLACED)),
+                Err(Unloaded::Failed(why)) => return Err(StoreError::of("rows cannot be read", &why)),
+            };
+            // Rows of a moment that is yet to come would be mixed with those of this one.
+            let mut seq = self.seq.subscribe();
+            let reached = tokio::time::timeout(DOUBT, seq.wait_for(|seq| *seq >= loaded.seq)).await;
+            if !matches!(reached, Ok(Ok(_))) {
+                return Err(StoreError::of("rows cannot be read", &"a commit is in doubt"));
+            }
+            let mut rows = self.rows.write();
+            if loaded.seq < rows.forgotten {
+                continue;
+            }
+            loaded.found.into_iter().for_each(|(read, found)| rows.known.add(&read, found));
+            rows.shrink();
+            return Ok(());
+        }
+    }
+
+    /// Commits changes; `lane` is the right to do so.
+    async fn commit(&self, lane: &mut Lane, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.confirm()?;
+        self.settle(lane).await?;
+        let parts = parted(&self.rows.read().known, &changes);
+        let sent = Instant::now();
+        let clock = i64::try_from(Clock::at(None).now().micros()).unwrap_or(i64::MAX);
+        match lane.fence.commit(&parts, clock, sent + DOUBT).await {
+            Ok(seq) => {
+                self.lease.renew(sent);
+                self.apply(changes, seq);
+                Ok(())
+            }
+            Err(Uncommitted::Unknown(why)) => {
+                lane.unsettled = changes;
+                Err(StoreError::of("what became of a commit is not known", &why))
+            }
+            Err(uncommitted) => Err(self.failed(uncommitted)),
+        }
+    }
+
+    /// Learns what became of a commit in doubt.
+    async fn settle(&self, lane: &mut Lane) -> Result<(), StoreError> {
+        if !lane.fence.is_in_doubt() {
+            return Ok(());
+        }
+        let sent = Instant::now();
+        let is_made = lane.fence.settle(sent + DOUBT, "an earlier commit is in doubt").await;
+        let is_made = is_made.map_err(|uncommitted| self.failed(uncommitted))?;
+        self.lease.renew(sent);
+        let changes = std::mem::take(&mut lane.unsettled);
+        if is_made {
+            self.apply(changes, lane.fence.seq());
+        }
+        Ok(())
+    }
+
+    fn failed(&self, uncommitted: Uncommitted) -> StoreError {
+        match uncommitted {
+            Uncommitted::Replaced => self.end(REPLACED),
+            Uncommitted::Strange(why) => self.end(&format!("the database is not what it was: {why}")),
+            Uncommitted::Refused(why) => StoreError::of("the database refused a commit", &why),
+            Uncommitted::Unknown(why) => StoreError::of("what became of a commit is not known", &why),
+        }
+    }
+
+    fn apply(&self, changes: Vec<Change>, seq: i64) {
+        let mut rows = self.rows.write();
+        rows.known.apply(changes);
+        rows.seq = seq;
+        rows.shrink();
+        drop(rows);
+        self.seq.send_replace(seq);
+    }
+}
+
+impl Rows {
+    fn shrink(&mut self) {
+        if self.known.shrink(MEMORY_BYTES, LOOKS) {
+            self.forgotten = self.seq;
+        }
+    }
+}
+
+/// Parts changes by what is known of their keys, and finds their places.
+fn parted(known: &KnownRows, changes: &[Change]) -> Changes {
+    let mut parts = Changes::default();
+    for change in changes {
+        match change {
+            Change::Put(key, value) => {
+                let pairs = match known.has(key) {
+                    Some(true) => &mut parts.updated,
+                    Some(false) => &mut parts.inserted,
+                    None => &mut parts.put,
+                };
+                pairs.push(place::stored(key), value.clone());
+            }
+            Change::Delete(key) => match known.has(key) {
+                Some(true) => parts.deleted.push(place::stored(key)),
+                Some(false) => {}
+                None => parts.cleared.push(place::stored(key)),
+            },
+        }
+    }
+    parts
+}
+
+impl Backend for Postgres {
+    fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
+        self.node.confirm()?;
+        Ok(Arc::new(Now(self.node.rows.read_arc())))
+    }
+
+    fn whole(&self) -> Result<Arc<dyn Picture>, StoreError> {
+        let runtime = self.runtime()?.handle();
+        Ok(Arc::new(runtime.block_on(Whole::begin(&self.node.target, runtime.clone()))?))
+    }
+
+    fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError> {
+        let runtime = self.runtime()?.handle().clone();
+        let lane = runtime.block_on(Arc::clone(&self.node.lane).lock_owned());
+        Ok(Box::new(LaneWrite { node: Arc::clone(&self.node), lane, runtime }))
+    }
+
+    fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {
+        let node = Arc::clone(&self.node);
+        let task = self.runtime().map(|runtime| runtime.spawn(async move { node.load(reads).await }));
+        Box::pin(async move { task?.await.map_err(failed("rows cannot be read"))? })
+    }
+
+    fn confirm(&self) -> Result<(), StoreError> {
+        self.node.confirm()
+    }
+
+    fn ended(&self) -> BoxFuture<String> {
+        let mut ended = self.node.ended.subscribe();
+        Box::pin(async move {
+            let why = ended.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+            why.unwrap_or_else(|| "the store was closed".into())
+        })
+    }
+
+    fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {
+        self.runtime()?.block_on(ownership::seals(&self.node))
+    }
+
+    fn check(&mut self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    fn reopen(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn reserve(&mut self) {}
+
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn give_up_reserve(&self) {}
+
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// The rows at hand, which nobody changes meanwhile.
+struct Now(ArcRwLockReadGuard<RawRwLock, Rows>);
+
+impl Picture for Now {
+    fn get(&self, key: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
+        self.0.known.get(key)?.map_or(Ok(()), look)
+    }
+
+    fn scan(&self, scan: Scan, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
+        self.0.known.scan(scan, visit)
+    }
+}
+
+/// A commit that has begun.
+struct LaneWrite {
+    node: Arc<Node>,
+    lane: OwnedMutexGuard<Lane>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl OpenWrite for LaneWrite {
+    fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
+        Ok(Arc::new(Now(self.node.rows.read_arc())))
+    }
+
+    fn commit(mut self: Box<Self>, changes: Vec<Change>, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
+        let Self { node, lane, runtime } = &mut *self;
+        runtime.block_on(async {
+            if !seals.is_empty() {
+                ownership::note_seals(node, seals).await?;
+            }
+            if changes.is_empty() { Ok(()) } else { node.commit(lane, changes).await }
+        })
+    }
+
+    fn abort(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

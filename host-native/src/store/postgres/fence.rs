@@ -1,0 +1,284 @@
+//! [`Fence`]: the right to write, held as a row of the table `lane`.
+//!
+//! A commit is one statement. Its first part moves the lane's sequence from the number that its holder knows, under a
+//! token that nobody else has: whoever was replaced, or stands at another number, changes nothing. No clock, no lock and
+//! no state of a session is needed for that. When an answer is lost, the sequence says what became of the commit.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Error, Row, Statement};
+
+use super::link::{DatabaseLink, told};
+use super::target::DatabaseTarget;
+use crate::clock;
+use crate::store::StoreError;
+
+/// How long a commit may wait for its answer before it is asked what became of it.
+const ANSWERED: Duration = Duration::from_secs(3);
+/// Pause before another try to reach the database.
+const AGAIN: Duration = Duration::from_millis(50);
+const COMMIT: &str = "
+WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
+           WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead RETURNING seq),
+     d AS (DELETE FROM kv USING f WHERE k = ANY($5) RETURNING 1),
+     e AS (DELETE FROM kv USING f WHERE k = ANY($6)),
+     w AS (UPDATE kv SET v = x.v FROM f, unnest($7::bytea[], $8::bytea[]) x(k, v) WHERE kv.k = x.k RETURNING 1),
+     i AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($9::bytea[], $10::bytea[]) x(k, v)),
+     u AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($11::bytea[], $12::bytea[]) x(k, v)
+           ON CONFLICT (k) DO UPDATE SET v = excluded.v)
+SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $13 AND (SELECT count(*) FROM w) = $14 THEN 1 ELSE 0 END) FROM f";
+const COMMIT_TYPES: [Type; 14] = [
+    Type::BYTEA,
+    Type::BYTEA,
+    Type::INT8,
+    Type::INT8,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::INT8,
+    Type::INT8,
+];
+const RESOLVE: &str = "UPDATE lane SET token = $3 WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
+
+/// Random bytes that nobody else has.
+pub(super) type Id = [u8; 16];
+
+/// Draws random bytes.
+pub(super) fn draw() -> Result<Id, StoreError> {
+    let seed = clock::seed().map_err(|error| StoreError::of("no random bytes can be drawn", &error))?;
+    let mut id = Id::default();
+    id.copy_from_slice(&seed.derive("lane")[..16]);
+    Ok(id)
+}
+
+/// Changes of a commit, by what is known of their keys; each list is sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    /// Keys that have a value, which goes.
+    pub deleted: Vec<Vec<u8>>,
+    /// Keys that may have a value, which goes.
+    pub cleared: Vec<Vec<u8>>,
+    /// Keys that have a value, and their new ones.
+    pub updated: Pairs,
+    /// Keys that have no value, and their first ones.
+    pub inserted: Pairs,
+    /// Keys that may have a value, and their new ones.
+    pub put: Pairs,
+}
+
+/// Keys and values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pairs {
+    pub keys: Vec<Vec<u8>>,
+    pub values: Vec<Vec<u8>>,
+}
+
+impl Pairs {
+    pub fn push(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.keys.push(key);
+        self.values.push(value);
+    }
+}
+
+/// The holder of a lane.
+pub(super) struct Fence {
+    target: DatabaseTarget,
+    pub id: Id,
+    token: Id,
+    /// Commits of the lane, as far as they were answered.
+    seq: i64,
+    /// The token with which the commit in doubt is asked for: the question may be lost as well, and is asked again.
+    doubt: Option<Id>,
+    connection: Option<(DatabaseLink, Statement)>,
+}
+
+/// Why nothing was committed, or why it is not known whether it was.
+#[derive(Debug)]
+pub(super) enum Uncommitted {
+    /// Another node has the lane's rows.
+    Replaced,
+    /// The database refused it; nothing was changed.
+    Refused(String),
+    /// The database is not what it was: rows were changed by someone else, or it went back in time.
+    Strange(String),
+    /// What became of the commit was not to be learned in time.
+    Unknown(String),
+}
+
+/// What an attempt came to.
+enum Attempt {
+    Made,
+    Replaced,
+    Again,
+    Refused(String),
+    Strange(String),
+    Unknown(String),
+}
+
+impl Fence {
+    /// Takes a lane that was just made.
+    pub fn of(target: DatabaseTarget, id: Id, token: Id) -> Self {
+        Self { target, id, token, seq: 0, doubt: None, connection: None }
+    }
+
+    /// Returns the number of commits so far.
+    pub fn seq(&self) -> i64 {
+        self.seq
+    }
+
+    /// Returns whether an earlier commit is in doubt: it is settled before the next one.
+    pub fn is_in_doubt(&self) -> bool {
+        self.doubt.is_some()
+    }
+
+    /// Commits changes; returns the lane's new sequence. A commit whose answer is lost is resolved, and made again only if
+    /// it was not made; after `until` it is left in doubt.
+    pub async fn commit(&mut self, changes: &Changes, clock: i64, until: Instant) -> Result<i64, Uncommitted> {
+        loop {
+            match self.attempt(changes, clock).await {
+                Attempt::Made => {
+                    self.seq += 1;
+                    return Ok(self.seq);
+                }
+                Attempt::Replaced => return Err(Uncommitted::Replaced),
+                Attempt::Again => {}
+                Attempt::Refused(why) => return Err(Uncommitted::Refused(why)),
+                Attempt::Strange(why) => return Err(Uncommitted::Strange(why)),
+                Attempt::Unknown(why) => {
+                    tracing::warn!(why, "what became of a commit is not known: the lane's sequence will tell");
+                    if self.settle(until, &why).await? {
+                        return Ok(self.seq);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn attempt(&mut self, changes: &Changes, clock: i64) -> Attempt {
+        let (id, token, seq) = (self.id, self.token, self.seq);
+        let (link, statement) = match self.connected().await {
+            Ok(connection) => connection,
+            // Nothing was sent, and nothing is in doubt; asking costs no more than another try.
+            Err(why) => return Attempt::Unknown(why),
+        };
+        let warnings = link.warnings();
+        let (deleted, updated) = (count(&changes.deleted), count(&changes.updated.keys));
+        let parameters: [&(dyn ToSql + Sync); 14] = [
+            &id.as_slice(),
+            &token.as_slice(),
+            &seq,
+            &clock,
+            &changes.deleted,
+            &changes.cleared,
+            &changes.updated.keys,
+            &changes.updated.values,
+            &changes.inserted.keys,
+            &changes.inserted.values,
+            &changes.put.keys,
+            &changes.put.values,
+            &deleted,
+            &updated,
+        ];
+        let answer = tokio::time::timeout(ANSWERED, link.client.query(statement, &parameters)).await;
+        // Who cancels a wait for the standby makes PostgreSQL say that all is well, with a warning.
+        let is_sure = link.warnings() == warnings;
+        match answer {
+            Ok(Ok(rows)) if !rows.is_empty() => {
+                if is_sure {
+                    Attempt::Made
+                } else {
+                    self.in_doubt("the standby may not have it".into())
+                }
+            }
+            Ok(Ok(_)) => Attempt::Replaced,
+            Ok(Err(error)) => match error.code() {
+                Some(code) if *code == SqlState::DIVISION_BY_ZERO || *code == SqlState::UNIQUE_VIOLATION => {
+                    Attempt::Strange("rows were changed by another program".into())
+                }
+                Some(code)
+                    if *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED =>
+                {
+                    Attempt::Again
+                }
+                // An error of the statement undid it; one that ends the connection may have come after the commit.
+                _ if severity(&error) == Some(Severity::Error) => Attempt::Refused(told(&error)),
+                _ => self.in_doubt(told(&error)),
+            },
+            Err(_) => self.in_doubt("the database does not answer".into()),
+        }
+    }
+
+    /// Drops the connection: what is asked next is asked on a new one.
+    fn in_doubt(&mut self, why: String) -> Attempt {
+        self.connection = None;
+        Attempt::Unknown(why)
+    }
+
+    async fn connected(&mut self) -> Result<&(DatabaseLink, Statement), String> {
+        if self.connection.is_none() {
+            let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
+            let statement = link.client.prepare_typed(COMMIT, &COMMIT_TYPES).await.map_err(|error| told(&error))?;
+            self.connection = Some((link, statement));
+        }
+        self.connection.as_ref().ok_or_else(|| "there is no connection".into())
+    }
+
+    /// Returns whether the commit in doubt was made. Afterwards it never will be: a statement that still runs is waited
+    /// for, and one that is still on its way has an old token. `why` says why it is in doubt.
+    pub async fn settle(&mut self, until: Instant, why: &str) -> Result<bool, Uncommitted> {
+        let mut why = why.to_owned();
+        let fresh = match self.doubt {
+            Some(fresh) => fresh,
+            None => draw().map_err(|error| Uncommitted::Unknown(error.to_string()))?,
+        };
+        self.doubt = Some(fresh);
+        loop {
+            match tokio::time::timeout_at(until, self.resolve(&fresh)).await {
+                Err(_) => return Err(Uncommitted::Unknown(why)),
+                Ok(Ok(row)) => return self.settled(fresh, row.map(|row| row.get(0))),
+                Ok(Err(error)) => {
+                    why = error;
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    fn settled(&mut self, fresh: Id, seq: Option<i64>) -> Result<bool, Uncommitted> {
+        let Some(seq) = seq else { return Err(Uncommitted::Replaced) };
+        (self.token, self.doubt) = (fresh, None);
+        let made = seq - self.seq;
+        if made == 0 || made == 1 {
+            self.seq = seq;
+            return Ok(made == 1);
+        }
+        Err(Uncommitted::Strange(format!("it stands at commit {seq} of this node, which made {}", self.seq)))
+    }
+
+    async fn resolve(&mut self, fresh: &Id) -> Result<Option<Row>, String> {
+        let (id, token) = (self.id, self.token);
+        self.connection = None;
+        let (link, _) = self.connected().await?;
+        let warnings = link.warnings();
+        let parameters: [&(dyn ToSql + Sync); 3] = [&id.as_slice(), &token.as_slice(), &fresh.as_slice()];
+        let row = link.client.query_opt(RESOLVE, &parameters).await.map_err(|error: Error| told(&error))?;
+        // What the standby may not have must not be believed.
+        if link.warnings() == warnings { Ok(row) } else { Err("the standby may not have it".into()) }
+    }
+}
+
+fn count<T>(all: &[T]) -> i64 {
+    i64::try_from(all.len()).unwrap_or(i64::MAX)
+}
+
+fn severity(error: &Error) -> Option<Severity> {
+    error.as_db_error()?.parsed_severity()
+}

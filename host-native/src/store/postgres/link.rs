@@ -1,0 +1,99 @@
+//! [`DatabaseLink`]: one connection to the database.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls};
+
+use super::target::DatabaseTarget;
+
+/// How long making a connection and setting it up may take, in all.
+const MADE: Duration = Duration::from_secs(4);
+/// Settings of each session. A plan is made once, for any values; a young table without statistics would otherwise be
+/// read whole.
+const SESSION: &str = "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+    SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = 0; SET statement_timeout = 0; \
+    SET search_path = switchboard";
+
+/// A connection, which closes when it is dropped.
+pub(super) struct DatabaseLink {
+    pub client: Client,
+    /// Warnings so far.
+    warnings: Arc<AtomicU64>,
+}
+
+impl DatabaseLink {
+    /// Connects, and sets the session up.
+    pub async fn to(target: &DatabaseTarget) -> Result<Self, LinkError> {
+        let made = tokio::time::timeout(MADE, Self::made(target)).await;
+        made.map_err(|_| LinkError::Late)?.map_err(LinkError::Refused)
+    }
+
+    async fn made(target: &DatabaseTarget) -> Result<Self, Error> {
+        let warnings = Arc::new(AtomicU64::new(0));
+        let client = if let Some(tls) = &target.tls {
+            let (client, connection) = target.config.connect(tls.clone()).await?;
+            tokio::spawn(carry(connection, Arc::clone(&warnings)));
+            client
+        } else {
+            let (client, connection) = target.config.connect(NoTls).await?;
+            tokio::spawn(carry(connection, Arc::clone(&warnings)));
+            client
+        };
+        client.batch_execute(SESSION).await?;
+        Ok(Self { client, warnings })
+    }
+
+    /// Returns the number of warnings so far. One that comes during a statement is counted before its answer is seen.
+    pub fn warnings(&self) -> u64 {
+        self.warnings.load(Ordering::Acquire)
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub(super) enum LinkError {
+    /// The database does not answer.
+    Late,
+    /// It refuses, or cannot be reached.
+    Refused(Error),
+}
+
+impl std::fmt::Display for LinkError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Late => f.write_str("the database does not answer"),
+            Self::Refused(error) => f.write_str(&told(error)),
+        }
+    }
+}
+
+/// Returns an error with what the database says of it.
+pub(super) fn told(error: &Error) -> String {
+    match error.as_db_error() {
+        Some(said) => format!("{} ({})", said.message(), said.code().code()),
+        None => std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source())
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(": "),
+    }
+}
+
+/// Moves the connection's messages until it ends.
+async fn carry<S, T>(mut connection: Connection<S, T>, warnings: Arc<AtomicU64>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+        if let AsyncMessage::Notice(notice) = message
+            && notice.code().code().starts_with("01")
+        {
+            tracing::warn!(code = notice.code().code(), "the database warns: {}", notice.message());
+            warnings.fetch_add(1, Ordering::Release);
+        }
+    }
+}

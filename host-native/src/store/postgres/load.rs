@@ -1,0 +1,157 @@
+//! Reads rows for the node's memory, several reads a statement, with the sequence of the lane at their moment.
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Row, Statement};
+
+use switchboard_core::view::{Found, Order, Read};
+
+use super::fence::Id;
+use super::link::{DatabaseLink, told};
+use super::place;
+use super::target::DatabaseTarget;
+
+const LOAD: &str = "
+SELECT 0 AS n, int8send(seq) AS k, ''::bytea AS v FROM lane WHERE id = $1 AND NOT dead
+UNION ALL SELECT 1, k, v FROM kv WHERE k = ANY($2)
+UNION ALL SELECT s.n, r.k, r.v FROM unnest($3::int4[], $4::bytea[], $5::bytea[], $6::int8[]) s(n, f, t, l)
+    CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k LIMIT s.l) r
+UNION ALL SELECT s.n, r.k, r.v FROM unnest($7::int4[], $8::bytea[], $9::bytea[], $10::int8[]) s(n, f, t, l)
+    CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k DESC LIMIT s.l) r";
+const LOAD_TYPES: [Type; 10] = [
+    Type::BYTEA,
+    Type::BYTEA_ARRAY,
+    Type::INT4_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::INT8_ARRAY,
+    Type::INT4_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::INT8_ARRAY,
+];
+/// The part of the answer with the rows of the first scan; the sequence and the single rows come before.
+const FIRST_SCAN: i32 = 2;
+
+/// What was read, and the number of the lane's commits before it.
+pub(super) struct Loaded {
+    pub seq: i64,
+    pub found: Vec<(Read, Found)>,
+}
+
+/// Why nothing was read.
+#[derive(Debug)]
+pub(super) enum Unloaded {
+    /// Another node has the lane's rows.
+    Replaced,
+    /// The database failed; the reads may be tried again.
+    Failed(String),
+}
+
+/// A connection for reads.
+pub(super) struct Loader {
+    target: DatabaseTarget,
+    lane: Id,
+    connection: Option<(DatabaseLink, Statement)>,
+}
+
+/// Scans in one direction, as arrays.
+#[derive(Default)]
+struct Scans {
+    numbers: Vec<i32>,
+    from: Vec<Vec<u8>>,
+    to: Vec<Vec<u8>>,
+    limits: Vec<i64>,
+}
+
+impl Loader {
+    pub fn of(target: DatabaseTarget, lane: Id) -> Self {
+        Self { target, lane, connection: None }
+    }
+
+    /// Reads all of one moment. A scan over rows in several places cannot be read.
+    pub async fn load(&mut self, reads: Vec<Read>) -> Result<Loaded, Unloaded> {
+        let answer = self.ask(&reads).await;
+        if answer.is_err() {
+            self.connection = None;
+        }
+        told_of(reads, &answer.map_err(Unloaded::Failed)?)
+    }
+
+    async fn ask(&mut self, reads: &[Read]) -> Result<Vec<Row>, String> {
+        let (mut keys, mut up, mut down) = (Vec::new(), Scans::default(), Scans::default());
+        for (number, read) in (FIRST_SCAN..).zip(reads) {
+            match read {
+                Read::Get(key) => keys.push(place::stored(key)),
+                Read::Scan(scan) => {
+                    let range = place::range(&(scan.from.clone()..scan.to.clone()));
+                    let range = range.ok_or("a scan over several places cannot be read")?;
+                    let scans = if scan.order == Order::Ascending { &mut up } else { &mut down };
+                    scans.numbers.push(number);
+                    scans.from.push(range.start);
+                    scans.to.push(range.end);
+                    scans.limits.push(i64::try_from(scan.limit).unwrap_or(i64::MAX));
+                }
+                Read::Admit(_) => return Err("a rate limit is no row".into()),
+            }
+        }
+        let lane = self.lane;
+        let (link, statement) = self.connected().await?;
+        let parameters: [&(dyn ToSql + Sync); 10] = [
+            &lane.as_slice(),
+            &keys,
+            &up.numbers,
+            &up.from,
+            &up.to,
+            &up.limits,
+            &down.numbers,
+            &down.from,
+            &down.to,
+            &down.limits,
+        ];
+        link.client.query(statement, &parameters).await.map_err(|error| told(&error))
+    }
+
+    async fn connected(&mut self) -> Result<&(DatabaseLink, Statement), String> {
+        if self.connection.is_none() {
+            let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
+            let statement = link.client.prepare_typed(LOAD, &LOAD_TYPES).await.map_err(|error| told(&error))?;
+            self.connection = Some((link, statement));
+        }
+        self.connection.as_ref().ok_or_else(|| "there is no connection".into())
+    }
+}
+
+/// Deals the rows of an answer out to the reads.
+fn told_of(reads: Vec<Read>, rows: &[Row]) -> Result<Loaded, Unloaded> {
+    let strange = || Unloaded::Failed("the database answered something else".into());
+    let mut parts: Vec<Vec<(Vec<u8>, Vec<u8>)>> = vec![Vec::new(); reads.len()];
+    let (mut seq, mut singles) = (None, std::collections::BTreeMap::new());
+    for row in rows {
+        let (part, key, value): (i32, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
+        match part {
+            0 => seq = Some(i64::from_be_bytes(key.try_into().map_err(|_| strange())?)),
+            1 => drop(singles.insert(place::row_of(key), value.to_vec())),
+            _ => {
+                let at = usize::try_from(part - FIRST_SCAN).map_err(|_| strange())?;
+                parts.get_mut(at).ok_or_else(strange)?.push((place::row_of(key), value.to_vec()));
+            }
+        }
+    }
+    let seq = seq.ok_or(Unloaded::Replaced)?;
+    let found = reads.into_iter().zip(parts).map(|(read, mut rows)| {
+        let found = match &read {
+            Read::Get(key) => Found::Value(singles.get(key).cloned()),
+            Read::Scan(scan) => {
+                // The order in which parts of a union come is not promised.
+                rows.sort();
+                if scan.order == Order::Descending {
+                    rows.reverse();
+                }
+                Found::Rows(rows)
+            }
+            Read::Admit(_) => Found::Rate(None),
+        };
+        (read, found)
+    });
+    Ok(Loaded { seq, found: found.collect() })
+}

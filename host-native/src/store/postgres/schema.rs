@@ -1,0 +1,98 @@
+//! The tables, and what a database must be like to keep them.
+
+use tokio_postgres::{Client, Error};
+
+use super::fence::draw;
+use super::link::{DatabaseLink, told};
+use super::place::SLOTS;
+use super::target::DatabaseTarget;
+use crate::store::StoreError;
+
+/// Version of the tables and of the places of rows in them.
+pub(super) const FORMAT: &str = "1";
+const WHAT: &str = "the store cannot be used";
+
+/// Every row of the service is a row of `kv`, under its slot and its key. Whoever holds a `lane` writes the rows of its
+/// slots: each commit moves its `seq` on, so that nobody writes who has lost it. Updates need room on their page.
+const TABLES: &str = "
+CREATE TABLE switchboard.kv (k bytea PRIMARY KEY, v bytea NOT NULL) WITH (fillfactor = 80);
+CREATE TABLE switchboard.lane (
+    id bytea PRIMARY KEY, token bytea NOT NULL, node bytea NOT NULL, seq bigint NOT NULL DEFAULT 0,
+    beat bigint NOT NULL DEFAULT 0, dead boolean NOT NULL DEFAULT false, clock bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 10);
+CREATE TABLE switchboard.slot (id int PRIMARY KEY, lane bytea);
+CREATE TABLE switchboard.meta (name text PRIMARY KEY, value text NOT NULL);
+";
+
+/// Makes the tables, unless they are there; returns whether they were missing. The role needs the right to make a schema.
+pub(super) async fn init(target: &DatabaseTarget) -> Result<bool, StoreError> {
+    let what = "the tables cannot be made";
+    let mut link = DatabaseLink::to(target)
+        .await
+        .map_err(|error| StoreError::of(what, &format!("{}: {error}", target.shown())))?;
+    let store = format!("{:032x}", u128::from_be_bytes(draw()?));
+    let is_made = made(&mut link.client, &store).await.map_err(|error| StoreError::of(what, &told(&error)))?;
+    if !is_made {
+        // Those that are there may be of another program.
+        check(&link.client).await?;
+    }
+    Ok(is_made)
+}
+
+async fn made(client: &mut Client, store: &str) -> Result<bool, Error> {
+    let transaction = client.transaction().await?;
+    // Two that start at once make one store: the second waits here, and finds it made.
+    transaction.execute("SELECT pg_advisory_xact_lock(hashtext('switchboard'))", &[]).await?;
+    let is_there = "SELECT to_regclass('switchboard.meta') IS NOT NULL";
+    if transaction.query_one(is_there, &[]).await?.get(0) {
+        return Ok(false);
+    }
+    transaction.batch_execute("CREATE SCHEMA IF NOT EXISTS switchboard").await?;
+    transaction.batch_execute(TABLES).await?;
+    let slots = "INSERT INTO switchboard.slot (id) SELECT * FROM generate_series(0, $1::int - 1)";
+    transaction.execute(slots, &[&i32::from(SLOTS)]).await?;
+    let known = "INSERT INTO switchboard.meta VALUES ('program', 'switchboard'), ('format', $1), ('store', $2)";
+    transaction.execute(known, &[&FORMAT, &store]).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Refuses a database that would lose what it was given, or that holds something else; warns of one that may lose it
+/// with its machine.
+pub(super) async fn check(client: &Client) -> Result<(), StoreError> {
+    let unread = |error: Error| StoreError::of(WHAT, &told(&error));
+    for (name, refused) in
+        [("fsync", &["off"][..]), ("full_page_writes", &["off"]), ("synchronous_commit", &["off", "local"])]
+    {
+        let value: String = client.query_one("SELECT current_setting($1)", &[&name]).await.map_err(unread)?.get(0);
+        if refused.contains(&value.as_str()) {
+            let why = format!("PostgreSQL runs with {name} = {value} and so loses what it said it had: set it to on");
+            return Err(StoreError::of(WHAT, &why));
+        }
+    }
+    let standbys = "SELECT current_setting('synchronous_standby_names')";
+    let standbys: String = client.query_one(standbys, &[]).await.map_err(unread)?.get(0);
+    if standbys.is_empty() {
+        tracing::warn!(
+            "PostgreSQL has no synchronous standby (synchronous_standby_names is empty): a failover may lose what was \
+             acknowledged"
+        );
+    }
+    let is_there = "SELECT to_regclass('switchboard.meta') IS NOT NULL AND to_regclass('switchboard.kv') IS NOT NULL";
+    if !client.query_one(is_there, &[]).await.map_err(unread)?.get::<_, bool>(0) {
+        return Err(StoreError::of(WHAT, &"it has no tables yet: `switchboard store init URL` makes them"));
+    }
+    let known = client.query("SELECT name, value FROM switchboard.meta", &[]).await.map_err(unread)?;
+    let of = |name: &str| known.iter().find(|row| row.get::<_, &str>(0) == name).map(|row| row.get::<_, &str>(1));
+    if of("program") != Some("switchboard") {
+        return Err(StoreError::of(WHAT, &"its schema `switchboard` is of another program: give it another database"));
+    }
+    match of("format") {
+        Some(FORMAT) => Ok(()),
+        other => {
+            let format = other.unwrap_or("none");
+            let why = format!("its format is {format}, this release knows {FORMAT}: use the release that made it");
+            Err(StoreError::of(WHAT, &why))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! [`DatabaseTarget`]: which database a URL names, and how it is reached.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use url::Url;
+
+use super::link::told;
+use crate::store::StoreError;
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(2);
+/// After this long without an answer of the far system a connection is broken: a machine that went away says nothing.
+const UNANSWERED: Duration = Duration::from_secs(5);
+const WHAT: &str = "the store's URL cannot be used";
+
+/// A database, and how it is reached.
+#[derive(Clone)]
+pub(super) struct DatabaseTarget {
+    pub config: Config,
+    /// `None`: without TLS.
+    pub tls: Option<MakeRustlsConnect>,
+}
+
+/// What `sslmode` in the URL asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verification {
+    /// TLS with a certificate that names the host.
+    Full,
+    /// No TLS.
+    Off,
+}
+
+impl DatabaseTarget {
+    /// Reads a URL `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…&sslrootcert=FILE`.
+    pub fn of(url: &str) -> Result<Self, StoreError> {
+        let mut url = Url::parse(url).map_err(|error| StoreError::of(WHAT, &error))?;
+        let given: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let of = |name: &str| given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str());
+        let (mode, file) = (of("sslmode"), of("sslrootcert").map(str::to_owned));
+        let mode = mode.map(verification).transpose()?;
+        let others: Vec<_> =
+            given.iter().filter(|(name, _)| !["sslmode", "sslrootcert"].contains(&name.as_str())).collect();
+        url.query_pairs_mut().clear().extend_pairs(others).finish();
+        // The driver names the member that it does not know.
+        let mut config = Config::from_str(url.as_str()).map_err(|error| StoreError::of(WHAT, &told(&error)))?;
+        let default = if is_near(&config) { Verification::Off } else { Verification::Full };
+        let is_sure = mode.unwrap_or(default) == Verification::Full;
+        config
+            .application_name("switchboard")
+            .connect_timeout(CONNECT)
+            .tcp_user_timeout(UNANSWERED)
+            .keepalives(true)
+            .keepalives_idle(UNANSWERED)
+            .keepalives_interval(Duration::from_secs(1))
+            .keepalives_retries(4)
+            .target_session_attrs(TargetSessionAttrs::ReadWrite)
+            .ssl_mode(if is_sure { SslMode::Require } else { SslMode::Disable });
+        if config.get_user().is_none() || config.get_dbname().is_none() {
+            let why = "it needs a user and a database: postgres://USER:PASSWORD@HOST/DATABASE";
+            return Err(StoreError::of(WHAT, &why));
+        }
+        let tls = is_sure.then(|| tls(file.as_deref())).transpose()?;
+        Ok(Self { config, tls })
+    }
+
+    /// Returns the hosts, for people; a password is never shown.
+    pub fn shown(&self) -> String {
+        let host = |host: &Host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        };
+        let hosts: Vec<String> = self.config.get_hosts().iter().map(host).collect();
+        format!("{} at {}", self.config.get_dbname().unwrap_or_default(), hosts.join(", "))
+    }
+}
+
+fn verification(mode: &str) -> Result<Verification, StoreError> {
+    match mode {
+        "verify-full" => Ok(Verification::Full),
+        "disable" => Ok(Verification::Off),
+        _ => Err(StoreError::of(WHAT, &format!("sslmode is verify-full or disable, not {mode}"))),
+    }
+}
+
+/// Returns whether all hosts are this machine: what goes to them passes no network.
+fn is_near(config: &Config) -> bool {
+    let mut hosts = config.get_hosts().iter();
+    hosts.all(|host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback()),
+    })
+}
+
+/// Trusts the certificates of a file, or those that browsers trust.
+fn tls(file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
+    let mut roots = RootCertStore::empty();
+    if let Some(file) = file {
+        let unread = |error: &dyn std::fmt::Display| StoreError::of(WHAT, &format!("sslrootcert={file}: {error}"));
+        for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))? {
+            let certificate = certificate.map_err(|error| unread(&error))?;
+            roots.add(certificate).map_err(|error| unread(&error))?;
+        }
+    } else {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StoreError::of(WHAT, &error))?;
+    Ok(MakeRustlsConnect::new(config.with_root_certificates(roots).with_no_client_auth()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(url: &str) -> String {
+        DatabaseTarget::of(url).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_passes_a_network_is_encrypted() {
+        for (url, is_encrypted) in [
+            ("postgres://sb@localhost/sb", false),
+            ("postgres://sb@127.0.0.1:5433/sb", false),
+            ("postgres://sb:secret@db.example/sb", true),
+            ("postgres://sb@localhost,db.example/sb", true),
+            ("postgres://sb@localhost/sb?sslmode=verify-full", true),
+            ("postgres://sb@db.example/sb?sslmode=disable", false),
+        ] {
+            let target = DatabaseTarget::of(url).expect("a good URL");
+            assert_eq!(target.tls.is_some(), is_encrypted, "{url}");
+            assert!(!target.shown().contains("secret"));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(error("postgres://sb@db.example/sb?sslmode=prefer").contains("verify-full or disable, not prefer"));
+        assert!(error("postgres://db.example").contains("needs a user and a database"));
+        assert!(error("postgres://sb@db.example/sb?sslrootcert=/nowhere.pem").contains("sslrootcert=/nowhere.pem"));
+        assert!(error("postgres://sb@db.example/sb?colour=red").contains("colour"));
+        assert!(error("no url").contains("URL"));
+    }
+}
