@@ -16,7 +16,7 @@ const SERVICE: [&str; 2] = ["switchboard-core", "switchboard"];
 /// Packages without tests that cargo could run: modules for other hosts, and the generator of one.
 const UNTESTED: [&str; 3] = ["switchboard-pure", "switchboard-js", "switchboard-js-bindgen"];
 /// Packages whose tests need PostgreSQL.
-const DATABASES: [&str; 1] = ["switchboard-postgres"];
+const DATABASES: [&str; 2] = ["switchboard-postgres", "switchboard-nodes"];
 /// Tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
 const NODE_TESTS: [&str; 6] = ["clock", "memory", "service", "service-faults", "service-live", "service-outside"];
 /// Licences that dependencies may have.
@@ -82,6 +82,13 @@ fn beside(one: fn() -> Done, other: impl FnOnce() -> Done) -> Done {
 
 fn component_and_js() -> Done {
     component().and_then(|()| js())
+}
+
+/// Runs the tests of nodes over PostgreSQL, and those of their harness.
+pub fn nodes() -> Done {
+    let tests = DATABASES.iter().flat_map(|name| ["-p", name]);
+    step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
+    step("nodes", "cargo", &["test", "--quiet"].into_iter().chain(tests).collect::<Vec<_>>())
 }
 
 /// Rewrites the `OpenAPI` document, and plays its examples for it.

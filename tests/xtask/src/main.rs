@@ -13,7 +13,7 @@ mod voice;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test [--all] | voice | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
+const USAGE: &str = "usage: cargo xtask test [--all] | voice | nodes | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         ["test"] => chores::test(chores::Share::Rust),
         ["test", "--all"] => chores::test(chores::Share::All),
         ["voice"] => voice::run(),
+        ["nodes"] => chores::nodes(),
         ["component"] => chores::component(),
         ["edge"] => chores::edges(),
         ["openapi"] => chores::openapi(),

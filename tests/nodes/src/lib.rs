@@ -1,0 +1,251 @@
+//! Nodes of the real binary over a real PostgreSQL, and a load that knows what was acknowledged.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use switchboard::send;
+use switchboard::store::Store;
+use switchboard_postgres::{Instance, InstanceOptions, Login};
+use switchboard_tests::house::{assistant, campaign, lead};
+use switchboard_tests::server::{Folder, Server, Starting, binary, call};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+/// Requests that are under way at a time.
+const AT_ONCE: usize = 16;
+/// Pause of a client after a refusal.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Rows of a page when everything is read back.
+const PAGE: usize = 100;
+
+/// A PostgreSQL with the tables of a store, and the folders of its nodes.
+pub struct Site {
+    /// The server.
+    pub instance: Instance,
+    /// The role and the database of the nodes.
+    pub login: Login,
+    folder: Folder,
+}
+
+impl Site {
+    /// Starts a server with these options, and makes the tables.
+    ///
+    /// # Panics
+    /// If there is no PostgreSQL, or it cannot be used.
+    pub fn with(options: InstanceOptions) -> Self {
+        let instance = options.start().expect("a PostgreSQL");
+        let login = instance.create_database("calls").expect("a database");
+        assert!(Store::init(&login.url(instance.address())).expect("its tables"), "they were missing");
+        Self { instance, login, folder: Folder::new() }
+    }
+
+    /// Starts a server with usual settings, and makes the tables.
+    pub fn new() -> Self {
+        Self::with(Instance::options())
+    }
+
+    /// Starts a node that reaches the database at an address, without waiting for it.
+    pub fn begin(&self, name: &str, at: SocketAddr) -> Starting {
+        let mut command = Command::new(binary());
+        command.env("SWITCHBOARD_STORE", self.login.url(at)).stderr(Stdio::inherit());
+        Server::spawn(command, &self.folder.path(name), &["--rate-limit", "0", "--engine", "none"])
+    }
+
+    /// Starts a node, and waits until it answers.
+    pub fn node(&self, name: &str) -> Server {
+        self.begin(name, self.instance.address()).wait()
+    }
+}
+
+impl Default for Site {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// An account that fills a campaign with leads.
+#[derive(Clone)]
+pub struct Agency {
+    /// Its API key.
+    pub key: String,
+    campaign: u64,
+}
+
+impl Agency {
+    /// Sets up the first account of a node.
+    ///
+    /// # Panics
+    /// If a request is refused.
+    pub fn of(node: &Server) -> Self {
+        let (url, key) = (format!("{}/api", node.text("url")), node.text("api_key").to_owned());
+        let make = |path: &str, body: &Value| {
+            let (status, made) = call("POST", &format!("{url}{path}"), &key, Some(body));
+            assert!(matches!(status, 200 | 201), "{made}");
+            made["data"]["id"].as_u64().expect("an id")
+        };
+        let assistant = make("/user/assistant", &assistant());
+        let campaign = make("/user/campaigns", &campaign(assistant));
+        Self { key, campaign }
+    }
+
+    /// Returns the telephone numbers of all leads that a node knows, each once.
+    ///
+    /// # Panics
+    /// If a page is refused, or a number stands twice.
+    pub fn stored(&self, node: &Server) -> BTreeSet<String> {
+        let mut stored = BTreeSet::new();
+        for page in 1.. {
+            let url = format!("{}/api/user/leads?per_page={PAGE}&page={page}", node.text("url"));
+            let (status, found) = call("GET", &url, &self.key, None);
+            assert_eq!(status, 200, "{found}");
+            let rows = found["data"].as_array().expect("rows").clone();
+            for row in &rows {
+                let number = row["phone_number"].as_str().expect("a number").to_owned();
+                assert!(stored.insert(number), "it stands once: {row}");
+            }
+            if rows.len() < PAGE {
+                break;
+            }
+        }
+        stored
+    }
+}
+
+/// Clients that make leads until they are stopped.
+pub struct Load {
+    runtime: Runtime,
+    shared: Arc<Shared>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    url: Mutex<String>,
+    agency: Agency,
+    numbers: AtomicU64,
+    acknowledged: Mutex<BTreeSet<String>>,
+    asked: Mutex<BTreeSet<String>>,
+    last: Mutex<Instant>,
+    longest: Mutex<Duration>,
+    stopped: AtomicBool,
+}
+
+/// What became of a load.
+pub struct Loaded {
+    /// Numbers that were acknowledged.
+    pub acknowledged: BTreeSet<String>,
+    /// Numbers that were asked for.
+    pub asked: BTreeSet<String>,
+    /// The longest time in which nothing was acknowledged.
+    pub longest: Duration,
+}
+
+impl Load {
+    /// Begins to make leads at a node.
+    ///
+    /// # Panics
+    /// If there is no runtime.
+    pub fn begin(node: &Server, agency: &Agency) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let shared = Arc::new(Shared {
+            url: Mutex::new(node.text("url").to_owned()),
+            agency: agency.clone(),
+            numbers: AtomicU64::new(0),
+            acknowledged: Mutex::default(),
+            asked: Mutex::default(),
+            last: Mutex::new(Instant::now()),
+            longest: Mutex::default(),
+            stopped: AtomicBool::new(false),
+        });
+        let runtime = runtime.expect("a runtime");
+        let clients = (0..AT_ONCE).map(|_| runtime.spawn(client(Arc::clone(&shared)))).collect();
+        Self { runtime, shared, clients }
+    }
+
+    /// Sends what follows to another node.
+    pub fn turn_to(&self, node: &Server) {
+        node.text("url").clone_into(&mut locked(&self.shared.url));
+    }
+
+    /// Waits until so many more leads were acknowledged.
+    ///
+    /// # Panics
+    /// If that takes longer than a minute.
+    pub fn more(&self, count: usize) {
+        let (wanted, patience) =
+            (locked(&self.shared.acknowledged).len() + count, Instant::now() + Duration::from_mins(1));
+        while locked(&self.shared.acknowledged).len() < wanted {
+            assert!(Instant::now() < patience, "nothing is acknowledged");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Stops the clients.
+    ///
+    /// # Panics
+    /// If one of them did.
+    pub fn end(self) -> Loaded {
+        self.shared.stopped.store(true, Ordering::Relaxed);
+        for client in self.clients {
+            self.runtime.block_on(client).expect("a client");
+        }
+        let (acknowledged, asked) = (locked(&self.shared.acknowledged).clone(), locked(&self.shared.asked).clone());
+        Loaded { acknowledged, asked, longest: *locked(&self.shared.longest) }
+    }
+}
+
+impl Loaded {
+    /// Expects that everything acknowledged is stored, and nothing else but what was asked for.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn is_stored(&self, agency: &Agency, node: &Server) {
+        let stored = agency.stored(node);
+        let lost: Vec<_> = self.acknowledged.difference(&stored).take(5).collect();
+        assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+        let invented: Vec<_> = stored.difference(&self.asked).take(5).collect();
+        assert!(invented.is_empty(), "stored and never asked for: {invented:?}");
+        println!(
+            "{} asked, {} acknowledged, {} stored; nothing for at most {:?}",
+            self.asked.len(),
+            self.acknowledged.len(),
+            stored.len(),
+            self.longest
+        );
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn client(shared: Arc<Shared>) {
+    let client = send::client().expect("TLS").timeout(Duration::from_secs(10)).build().expect("a client");
+    while !shared.stopped.load(Ordering::Relaxed) {
+        let number = format!("+1415{:07}", 5_550_000 + shared.numbers.fetch_add(1, Ordering::Relaxed));
+        let url = format!("{}/api/user/leads", locked(&shared.url));
+        locked(&shared.asked).insert(number.clone());
+        let body = lead(shared.agency.campaign, &number);
+        let answer = client.post(url).bearer_auth(&shared.agency.key).header("content-type", "application/json");
+        match answer.body(json!(body).to_string()).send().await {
+            Ok(answer) if answer.status().is_success() => shared.made(number),
+            Ok(answer) if answer.status() == 503 => tokio::time::sleep(PAUSE).await,
+            Ok(answer) => panic!("{}", answer.text().await.unwrap_or_default()),
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+impl Shared {
+    fn made(&self, number: String) {
+        locked(&self.acknowledged).insert(number);
+        let mut last = locked(&self.last);
+        let mut longest = locked(&self.longest);
+        *longest = longest.max(last.elapsed());
+        *last = Instant::now();
+    }
+}
