@@ -71,13 +71,21 @@ class Soak:
 
     async def asks(self, customer: Customer, text: str) -> None:
         """Say something, and again if nobody answers."""
+        call = self.service.calls[self.numbers_of[customer]]
         try:
             await customer.asks(text)
         except TimeoutError:
             self.repeated += 1
-            events = self.service.calls[self.numbers_of[customer]].events
-            print(f"no answer to {text!r}; the last events:", *events[-8:], sep="\n  ")
-            await customer.repeats(text)
+            print(f"no answer to {text!r}; the last events:", *call.events[-8:], sep="\n  ")
+            try:
+                await customer.repeats(text)
+            except TimeoutError as error:
+                # What the line was like is told at its end.
+                customer.dialog.bye()
+                await self.service.until(lambda: "quality" in call.types, WAIT_S)
+                sent = customer.dialog.media.packets
+                told = f"a deaf call: {sent} packets were sent to it; {call.events[-4:]}; {self.worker.errors()}"
+                raise AssertionError(told) from error
 
     async def talks(self, customer: Customer) -> None:
         """Go through some turns and an interruption, and keep the figures."""

@@ -14,6 +14,7 @@ from .sound import FRAME, Samples, decode_pcmu, encode_pcmu, silence
 
 PCMU, EVENTS = 0, 101
 KEYS = "0123456789*#ABCD"
+FIRST_SEQUENCE = 1000
 TICK_S = 0.02
 SILENT_LOUDNESS = 64.0
 SO_TIMESTAMPNS = 35  # the kernel's arrival time: a busy test process does not make gaps
@@ -42,7 +43,7 @@ class Media:
         self.loss, self.jitter_ms, self._random = loss, 0.0, random.Random(seed)
         self._playing: list[bytes] = []
         self._pressing: list[tuple[bytes, bool, int]] = []
-        self._sequence, self._timestamp, self._source = 1000, 160_000, 0x5EED
+        self._sequence, self._timestamp, self._source = FIRST_SEQUENCE, 160_000, 0x5EED
         self._event_ids: set[bytes] = set()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
@@ -53,6 +54,11 @@ class Media:
         self._sender: asyncio.Task[None] | None = None
         self._idle = asyncio.Event()
         self._idle.set()
+
+    @property
+    def packets(self) -> int:
+        """How many packets were made, those that were left out included."""
+        return self._sequence - FIRST_SEQUENCE
 
     @property
     def port(self) -> int:
