@@ -65,7 +65,7 @@ pub(crate) struct EngineProgram {
 impl EngineProgram {
     fn start(mut command: Command) -> std::io::Result<Self> {
         let child = command.process_group(0).spawn()?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let group = pid(&child);
         Ok(Self { child, group })
     }
 
@@ -154,8 +154,12 @@ impl RunningEngine {
 }
 
 fn terminate(child: &Child) -> bool {
-    let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    id.is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
+    pid(child).is_some_and(|id| kill_process(id, Signal::TERM).is_ok())
+}
+
+/// Returns the id of a process; `None` once it was waited for.
+fn pid(child: &Child) -> Option<Pid> {
+    child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw)
 }
 
 #[cfg(test)]
