@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Error, Row, Statement};
+use tokio_postgres::{Error, Row};
 
-use super::link::{DatabaseLink, told};
+use super::link::{Prepared, told};
 use super::target::DatabaseTarget;
 use crate::clock;
 use crate::store::StoreError;
@@ -30,7 +30,7 @@ WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
      u AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($11::bytea[], $12::bytea[]) x(k, v)
            ON CONFLICT (k) DO UPDATE SET v = excluded.v)
 SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $13 AND (SELECT count(*) FROM w) = $14 THEN 1 ELSE 0 END) FROM f";
-const COMMIT_TYPES: [Type; 14] = [
+static COMMIT_TYPES: [Type; 14] = [
     Type::BYTEA,
     Type::BYTEA,
     Type::INT8,
@@ -90,14 +90,13 @@ impl Pairs {
 
 /// The holder of a lane.
 pub(super) struct Fence {
-    target: DatabaseTarget,
     pub id: Id,
     token: Id,
     /// Commits of the lane, as far as they were answered.
     seq: i64,
     /// The token with which the commit in doubt is asked for: the question may be lost as well, and is asked again.
     doubt: Option<Id>,
-    connection: Option<(DatabaseLink, Statement)>,
+    commits: Prepared,
 }
 
 /// Why nothing was committed, or why it is not known whether it was.
@@ -126,7 +125,7 @@ enum Attempt {
 impl Fence {
     /// Takes a lane that was just made.
     pub fn of(target: DatabaseTarget, id: Id, token: Id) -> Self {
-        Self { target, id, token, seq: 0, doubt: None, connection: None }
+        Self { id, token, seq: 0, doubt: None, commits: Prepared::of(target, COMMIT, &COMMIT_TYPES) }
     }
 
     /// Returns the number of commits so far.
@@ -164,7 +163,7 @@ impl Fence {
 
     async fn attempt(&mut self, changes: &Changes, clock: i64) -> Attempt {
         let (id, token, seq) = (self.id, self.token, self.seq);
-        let (link, statement) = match self.connected().await {
+        let (link, statement) = match self.commits.get().await {
             Ok(connection) => connection,
             // Nothing was sent, and nothing is in doubt; asking costs no more than another try.
             Err(why) => return Attempt::Unknown(why),
@@ -218,17 +217,8 @@ impl Fence {
 
     /// Drops the connection: what is asked next is asked on a new one.
     fn in_doubt(&mut self, why: String) -> Attempt {
-        self.connection = None;
+        self.commits.close();
         Attempt::Unknown(why)
-    }
-
-    async fn connected(&mut self) -> Result<&(DatabaseLink, Statement), String> {
-        if self.connection.is_none() {
-            let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
-            let statement = link.client.prepare_typed(COMMIT, &COMMIT_TYPES).await.map_err(|error| told(&error))?;
-            self.connection = Some((link, statement));
-        }
-        self.connection.as_ref().ok_or_else(|| "there is no connection".into())
     }
 
     /// Returns whether the commit in doubt was made. Afterwards it never will be: a statement that still runs is waited
@@ -265,8 +255,8 @@ impl Fence {
 
     async fn resolve(&mut self, fresh: &Id) -> Result<Option<Row>, String> {
         let (id, token) = (self.id, self.token);
-        self.connection = None;
-        let (link, _) = self.connected().await?;
+        self.commits.close();
+        let (link, _) = self.commits.get().await?;
         let warnings = link.warnings();
         let parameters: [&(dyn ToSql + Sync); 3] = [&id.as_slice(), &token.as_slice(), &fresh.as_slice()];
         let row = link.client.query_opt(RESOLVE, &parameters).await.map_err(|error: Error| told(&error))?;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls};
+use tokio_postgres::types::Type;
+use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls, Statement};
 
 use super::target::DatabaseTarget;
 
@@ -50,6 +51,38 @@ impl DatabaseLink {
     /// Returns the number of warnings so far. One that comes during a statement is counted before its answer is seen.
     pub fn warnings(&self) -> u64 {
         self.warnings.load(Ordering::Acquire)
+    }
+}
+
+/// One statement, prepared on a connection that is made when it is needed.
+pub(super) struct Prepared {
+    target: DatabaseTarget,
+    text: &'static str,
+    types: &'static [Type],
+    open: Option<(DatabaseLink, Statement)>,
+}
+
+impl Prepared {
+    /// Makes no connection yet.
+    pub fn of(target: DatabaseTarget, text: &'static str, types: &'static [Type]) -> Self {
+        Self { target, text, types, open: None }
+    }
+
+    /// Returns the connection and the statement; the error is a phrase.
+    pub async fn get(&mut self) -> Result<&(DatabaseLink, Statement), String> {
+        let open = if let Some(open) = self.open.take() {
+            open
+        } else {
+            let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
+            let statement = link.client.prepare_typed(self.text, self.types).await.map_err(|error| told(&error))?;
+            (link, statement)
+        };
+        Ok(self.open.insert(open))
+    }
+
+    /// Drops the connection: what is asked next is asked on a new one.
+    pub fn close(&mut self) {
+        self.open = None;
     }
 }
 

@@ -1,12 +1,15 @@
 //! Reads rows for the node's memory, several reads a statement, with the sequence of the lane at their moment.
 
-use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Row, Statement};
+use std::ops::Range;
 
-use switchboard_core::view::{Found, Order, Read};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Row};
+
+use switchboard_core::key::Key;
+use switchboard_core::view::{Bytes, Found, Order, Read};
 
 use super::fence::Id;
-use super::link::{DatabaseLink, told};
+use super::link::{Prepared, told};
 use super::place;
 use super::target::DatabaseTarget;
 
@@ -17,7 +20,7 @@ UNION ALL SELECT s.n, r.k, r.v FROM unnest($3::int4[], $4::bytea[], $5::bytea[],
     CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k LIMIT s.l) r
 UNION ALL SELECT s.n, r.k, r.v FROM unnest($7::int4[], $8::bytea[], $9::bytea[], $10::int8[]) s(n, f, t, l)
     CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k DESC LIMIT s.l) r";
-const LOAD_TYPES: [Type; 10] = [
+static LOAD_TYPES: [Type; 10] = [
     Type::BYTEA,
     Type::BYTEA_ARRAY,
     Type::INT4_ARRAY,
@@ -31,6 +34,18 @@ const LOAD_TYPES: [Type; 10] = [
 ];
 /// The part of the answer with the rows of the first scan; the sequence and the single rows come before.
 const FIRST_SCAN: i32 = 2;
+
+const QUEUE: &str = "SELECT r.k, r.v FROM unnest($1::bytea[], $2::bytea[]) s(f, t) \
+    CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t) r";
+
+/// Reads a queue of the root, or a part of one, from all slots; rows sort by key.
+pub(super) async fn queue(client: &Client, queue: &Range<Key>) -> Result<Vec<(Key, Bytes)>, Error> {
+    let (from, to): (Vec<_>, Vec<_>) = place::ranges_in_slots(queue).map(|range| (range.start, range.end)).unzip();
+    let rows = client.query(QUEUE, &[&from, &to]).await?;
+    let mut rows: Vec<_> = rows.iter().map(|row| (place::row_of(row.get(0)), row.get(1))).collect();
+    rows.sort();
+    Ok(rows)
+}
 
 /// What was read, and the number of the lane's commits before it.
 pub(super) struct Loaded {
@@ -49,9 +64,8 @@ pub(super) enum Unloaded {
 
 /// A connection for reads.
 pub(super) struct Loader {
-    target: DatabaseTarget,
     lane: Id,
-    connection: Option<(DatabaseLink, Statement)>,
+    loads: Prepared,
 }
 
 /// Scans in one direction, as arrays.
@@ -65,14 +79,14 @@ struct Scans {
 
 impl Loader {
     pub fn of(target: DatabaseTarget, lane: Id) -> Self {
-        Self { target, lane, connection: None }
+        Self { lane, loads: Prepared::of(target, LOAD, &LOAD_TYPES) }
     }
 
     /// Reads all of one moment. A scan over rows in several places cannot be read.
     pub async fn load(&mut self, reads: Vec<Read>) -> Result<Loaded, Unloaded> {
         let answer = self.ask(&reads).await;
         if answer.is_err() {
-            self.connection = None;
+            self.loads.close();
         }
         told_of(reads, &answer.map_err(Unloaded::Failed)?)
     }
@@ -95,7 +109,7 @@ impl Loader {
             }
         }
         let lane = self.lane;
-        let (link, statement) = self.connected().await?;
+        let (link, statement) = self.loads.get().await?;
         let parameters: [&(dyn ToSql + Sync); 10] = [
             &lane.as_slice(),
             &keys,
@@ -109,15 +123,6 @@ impl Loader {
             &down.limits,
         ];
         link.client.query(statement, &parameters).await.map_err(|error| told(&error))
-    }
-
-    async fn connected(&mut self) -> Result<&(DatabaseLink, Statement), String> {
-        if self.connection.is_none() {
-            let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
-            let statement = link.client.prepare_typed(LOAD, &LOAD_TYPES).await.map_err(|error| told(&error))?;
-            self.connection = Some((link, statement));
-        }
-        self.connection.as_ref().ok_or_else(|| "there is no connection".into())
     }
 }
 

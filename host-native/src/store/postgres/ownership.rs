@@ -15,7 +15,7 @@ use super::link::{DatabaseLink, told};
 use super::load::Loader;
 use super::rows::KnownRows;
 use super::target::DatabaseTarget;
-use super::{LEASE, Lane, Lease, Node, Rows, place, schema};
+use super::{LEASE, Lane, Lease, Node, Rows, load, schema};
 use crate::seal::KeyId;
 use crate::store::StoreError;
 use crate::store::backend::SealState;
@@ -103,12 +103,7 @@ async fn take(client: &Client, id: &Id) -> Result<(), StoreError> {
 async fn queues(client: &Client) -> Result<KnownRows, StoreError> {
     let mut known = KnownRows::default();
     for queue in key::queues() {
-        let (from, to): (Vec<_>, Vec<_>) = place::ranges_in_slots(&queue).map(|range| (range.start, range.end)).unzip();
-        let read = "SELECT r.k, r.v FROM unnest($1::bytea[], $2::bytea[]) s(f, t) \
-            CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t) r";
-        let rows = client.query(read, &[&from, &to]).await.map_err(|error| refused(&error))?;
-        let mut rows: Vec<_> = rows.iter().map(|row| (place::row_of(row.get(0)), row.get(1))).collect();
-        rows.sort();
+        let rows = load::queue(client, &queue).await.map_err(|error| refused(&error))?;
         known.pin(queue.clone());
         let scan = Scan { from: queue.start, to: queue.end, order: Order::Ascending, limit: usize::MAX };
         known.add(&Read::Scan(scan), Found::Rows(rows));

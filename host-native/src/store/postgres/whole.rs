@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use switchboard_core::key::{self, Key, Space};
-use switchboard_core::view::{Bytes, Order, RowVisitor, Scan, Stop};
+use switchboard_core::view::{Order, RowVisitor, Scan, Stop};
 use tokio::runtime::Handle;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
 use super::link::{DatabaseLink, told};
+use super::load;
 use super::place::{self, SLOTS};
 use super::target::DatabaseTarget;
 use crate::store::StoreError;
@@ -28,8 +29,6 @@ WITH RECURSIVE s(n, k) AS (
                AND kv.k < int2send((n + 1)::int2) ORDER BY kv.k LIMIT 1)
     FROM s WHERE s.k IS NOT NULL)
 SELECT DISTINCT substring(k FROM 3) FROM s WHERE k IS NOT NULL";
-const QUEUE: &str = "SELECT r.k, r.v FROM unnest($1::bytea[], $2::bytea[]) s(f, t) \
-    CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t) r";
 const UP: &str = "SELECT k, v FROM kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3";
 const DOWN: &str = "SELECT k, v FROM kv WHERE k >= $1 AND k < $2 ORDER BY k DESC LIMIT $3";
 
@@ -107,7 +106,8 @@ impl Whole {
     fn show(&self, part: &Part, order: Order, left: usize, visit: &mut RowVisitor<'_>) -> Result<usize, Stop> {
         match part {
             Part::Queue(queue) => {
-                let mut rows = self.queue(queue)?;
+                let rows = self.runtime.block_on(load::queue(&self.link.client, queue));
+                let mut rows = rows.map_err(|error| log(&error))?;
                 if order == Order::Descending {
                     rows.reverse();
                 }
@@ -117,14 +117,6 @@ impl Whole {
             }
             Part::Range(range) => self.show_range(range.clone(), order, left, visit),
         }
-    }
-
-    fn queue(&self, queue: &Range<Key>) -> Result<Vec<(Key, Bytes)>, Stop> {
-        let (from, to): (Vec<_>, Vec<_>) = place::ranges_in_slots(queue).map(|range| (range.start, range.end)).unzip();
-        let rows = self.query(QUEUE, &[&from, &to])?;
-        let mut rows: Vec<_> = rows.iter().map(|row| (place::row_of(row.get(0)), row.get(1))).collect();
-        rows.sort();
-        Ok(rows)
     }
 
     fn show_range(
