@@ -1,5 +1,5 @@
 //! Runs the tests of the workspace: cargo builds them, then two programs run at a time, since many of them wait more than
-//! they compute.
+//! they compute; what measures runs alone after them.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,7 +13,9 @@ use crate::chores::{Done, root, step};
 /// Programs that run at once.
 const AT_ONCE: usize = 2;
 /// Programs that take longest: they begin first, so that none is left alone at the end.
-const LONG: [&str; 5] = ["each_commit", "api", "hosts", "agree", "engines"];
+const LONG: [&str; 4] = ["api", "hosts", "agree", "engines"];
+/// Folder of the package whose programs run alone: they measure how a neighbour fares beside an attack.
+const MEASURES: &str = "tests/attacks";
 
 /// A program of tests, as cargo built it.
 struct Program {
@@ -25,10 +27,20 @@ struct Program {
 
 /// Builds and runs all tests of the selected packages, and the examples in their documentation.
 pub fn test(selection: &[&str]) -> Done {
-    let programs = build(selection)?;
+    let (alone, beside) = build(selection)?.into_iter().partition(|program| program.folder.ends_with(MEASURES));
+    let failed = [run_all(beside, AT_ONCE), run_all(alone, 1)].concat().join(", ");
+    if failed.is_empty() {
+        step("examples in documentation", "cargo", &[&["test", "--doc", "--quiet"], selection].concat())
+    } else {
+        Err(format!("tests failed: {failed}"))
+    }
+}
+
+/// Runs programs, so many at once, the last one first; returns which failed.
+fn run_all(programs: Vec<Program>, at_once: usize) -> Vec<String> {
     let (queue, failed) = (Mutex::new(programs), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..at_once {
             scope.spawn(|| {
                 while let Some(program) = locked(&queue).pop() {
                     if let Err(error) = run(&program) {
@@ -38,12 +50,7 @@ pub fn test(selection: &[&str]) -> Done {
             });
         }
     });
-    let failed = locked(&failed).join(", ");
-    if failed.is_empty() {
-        step("examples in documentation", "cargo", &[&["test", "--doc", "--quiet"], selection].concat())
-    } else {
-        Err(format!("tests failed: {failed}"))
-    }
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
