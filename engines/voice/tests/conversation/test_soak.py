@@ -35,7 +35,9 @@ SAMPLE_S = 2.0
 GROWTH = 1.05
 """Memory and threads of the last third of a run over those of the second, at most."""
 REPEATED = 0.01
-"""The share of phrases that a customer may have to say twice: with packets lost, a word may be."""
+"""The share of phrases that a customer may have to say again: with packets lost, a word may be."""
+AGAIN = 3
+"""How often a customer says a phrase again before the call counts as deaf: on a busy machine two may be lost in a row."""
 
 
 @dataclass
@@ -72,20 +74,18 @@ class Soak:
     async def asks(self, customer: Customer, text: str) -> None:
         """Say something, and again if nobody answers."""
         call = self.service.calls[self.numbers_of[customer]]
-        try:
-            await customer.asks(text)
-        except TimeoutError:
-            self.repeated += 1
-            print(f"no answer to {text!r}; the last events:", *call.events[-8:], sep="\n  ")
+        await customer.listens()
+        for _ in range(1 + AGAIN):
             try:
-                await customer.repeats(text)
-            except TimeoutError as error:
-                # What the line was like is told at its end.
-                customer.dialog.bye()
-                await self.service.until(lambda: "quality" in call.types, WAIT_S)
-                sent = customer.dialog.media.packets
-                told = f"a deaf call: {sent} packets were sent to it; {call.events[-4:]}; {self.worker.errors()}"
-                raise AssertionError(told) from error
+                return await customer.repeats(text)
+            except TimeoutError:
+                self.repeated += 1
+                print(f"no answer to {text!r}; the last events:", *call.events[-8:], sep="\n  ")
+        # What the line was like is told at its end.
+        customer.dialog.bye()
+        await self.service.until(lambda: "quality" in call.types, WAIT_S)
+        sent = customer.dialog.media.packets
+        raise AssertionError(f"a deaf call: {sent} packets sent to it; {call.events[-4:]}; {self.worker.errors()}")
 
     async def talks(self, customer: Customer) -> None:
         """Go through some turns and an interruption, and keep the figures."""
@@ -169,7 +169,7 @@ async def test_nothing_grows_while_packets_are_lost(
         claims.stated(f"End of speech to the answer, {of}: p50", share(soak.answers_ms, 0.5), "ms"),
         claims.stated(f"End of speech to the answer, {of}: p95", share(soak.answers_ms, 0.95), "ms"),
         claims.stated(f"Longest gap between packets, {of}", soak.gap_ms, "ms"),
-        claims.at_most(f"Share of phrases said twice, {of}", REPEATED, soak.repeated / len(soak.answers_ms), ""),
+        claims.at_most(f"Share of phrases said again, {of}", REPEATED, soak.repeated / len(soak.answers_ms), ""),
         claims.at_most(f"Memory at the end over the middle, {of}", GROWTH, third(memory, 3) / third(memory, 2), ""),
         claims.at_most(f"Threads at the end over the middle, {of}", GROWTH, third(threads, 3) / third(threads, 2), ""),
         claims.stated(f"Memory of the worker, {of}", third(memory, 3), "MB"),
