@@ -37,7 +37,7 @@ GROWTH = 1.05
 REPEATED = 0.01
 """The share of phrases that a customer may have to say again: with packets lost, a word may be."""
 AGAIN = 3
-"""How often a customer says a phrase again before the call counts as deaf: on a busy machine two may be lost in a row."""
+"""How often a customer says a phrase again before the call counts as deaf: a busy machine may lose two in a row."""
 
 
 @dataclass
