@@ -180,6 +180,34 @@ pub const ADMIN_CONNECTIONS: Budget = Budget {
     what: "open connections at the operator's own address (`--admin-listen`)",
 };
 
+/// Open connections of other nodes (`--node-listen`).
+pub const NODE_CONNECTIONS: Budget = Budget {
+    name: "node_connections",
+    unit: Unit::Places,
+    all: 16_384,
+    account: 0,
+    address: 0,
+    nobody: 0,
+    waiting: 1_024,
+    waiting_each: 1_024,
+    shrinks: false,
+    what: "open connections of other nodes (`--node-listen`), which pass requests on",
+};
+
+/// Requests that are passed on to the node that serves.
+pub const PASSED: Budget = Budget {
+    name: "passed",
+    unit: Unit::Places,
+    all: 8_192,
+    account: 0,
+    address: 512,
+    nobody: 8_192,
+    waiting: 4_096,
+    waiting_each: 256,
+    shrinks: false,
+    what: "requests that are passed on to the node that serves, until their answer is sent",
+};
+
 /// Open live streams of events, and turns of conversations that their callers follow.
 pub const STREAMS: Budget = Budget {
     name: "streams",
@@ -206,6 +234,20 @@ pub const WRITES: Budget = Budget {
     waiting_each: 256,
     shrinks: false,
     what: "requests in the writer's queue",
+};
+
+/// Steps whose rows are read from a database.
+pub const LOADS: Budget = Budget {
+    name: "loads",
+    unit: Unit::Places,
+    all: 64,
+    account: 16,
+    address: 0,
+    nobody: 64,
+    waiting: 4_096,
+    waiting_each: 256,
+    shrinks: false,
+    what: "steps that wait for rows which the node has not at hand, where the store is a PostgreSQL; rows of no account, such as tokens, count for the service",
 };
 
 /// Requests that wait for a tool, a carrier or a file reader.
@@ -366,6 +408,8 @@ pub const STORED: Budget = Budget {
 pub const BUDGETS: &[&Budget] = &[
     &CONNECTIONS,
     &ADMIN_CONNECTIONS,
+    &NODE_CONNECTIONS,
+    &PASSED,
     &BODIES,
     &UPLOADS,
     &RECORDING_UPLOADS,
@@ -375,6 +419,7 @@ pub const BUDGETS: &[&Budget] = &[
     &LARGE_READS,
     &STREAMS,
     &WRITES,
+    &LOADS,
     &ASKING,
     &USER_REQUESTS,
     &OPERATOR_REQUESTS,

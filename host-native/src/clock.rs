@@ -119,6 +119,21 @@ impl Clock {
         }
     }
 
+    /// Goes on from a time that another clock has shown, unless this one is past it: what was said before stays before.
+    /// Both are times without a pace.
+    pub fn not_before(&self, time: Timestamp) {
+        let floor = time.micros().saturating_mul(1_000);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.time < floor {
+            *last = Moment { time: floor, ahead: 0, monotonic: nanos(self.source.read().monotonic) };
+        }
+    }
+
+    /// Returns the time without a pace, for [`Clock::not_before`] of another clock.
+    pub fn unpaced(&self) -> Timestamp {
+        Timestamp::from_micros(self.moment().time / 1_000)
+    }
+
     fn script(&self) -> Option<(Timestamp, Seed)> {
         self.script.as_ref().map(|script| *script.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -301,6 +316,20 @@ mod tests {
                 assert_eq!((clock.now(), clock.until(at)), (at, Duration::ZERO), "{seconds} s at {speed:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_node_goes_on_from_the_time_of_another_whose_clock_is_ahead() {
+        let (set, other) = (Set::at_noon(), Set::at_noon());
+        other.jump(HOUR);
+        let (clock, ahead) = (Clock::over(set.clone(), None), Clock::over(other, None));
+        let said = ahead.now();
+        clock.not_before(ahead.unpaced());
+        assert!(clock.now() >= said, "{:?} is before {said:?}", clock.now());
+        set.pass(10 * SECOND);
+        assert_eq!(clock.now(), said.plus_seconds(5), "half speed until the two agree");
+        clock.not_before(Timestamp::default());
+        assert!(clock.now() >= said.plus_seconds(5), "an earlier time changes nothing");
     }
 
     /// Six threads admit requests while the system time jumps an hour at a time.

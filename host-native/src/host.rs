@@ -43,6 +43,7 @@ use crate::news::{News, Waiting};
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 use crate::send::{Hearing, Outside, SendExecutor};
+use crate::sparse::Sparse;
 use crate::store::{Admission, Snapshot, Store, StoreError};
 use crate::vault::Vault;
 use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput, guarded};
@@ -61,13 +62,15 @@ pub struct HostOptions {
     /// Rate limits of one token.
     pub rate_limits: RateLimits,
     /// Source of time and of seeds.
-    pub clock: Clock,
+    pub clock: Arc<Clock>,
     /// Where requests to the outside go.
     pub outside: Outside,
     /// Token with which edge nodes reach the store; `None`: the store protocol is closed.
     pub edge: Option<EdgeToken>,
     /// Rooms that bound everything that queues or holds memory.
-    pub rooms: Rooms,
+    pub rooms: Arc<Rooms>,
+    /// Counters and gauges of these rooms and of what the host does.
+    pub metrics: Arc<Metrics>,
     /// Where recordings are kept; `None`: none are.
     pub vault: Option<Vault>,
 }
@@ -127,15 +130,14 @@ impl Host {
     /// Builds the host over an open store and starts the writer; returns its thread, to be joined after the last
     /// handle.
     pub fn start(
-        HostOptions { config, store, rate_limits, clock, outside, edge, rooms, vault }: HostOptions,
+        HostOptions { config, store, rate_limits, clock, outside, edge, rooms, metrics, vault }: HostOptions,
     ) -> Result<(Arc<Self>, std::thread::JoinHandle<()>), Fault> {
-        let rooms = Arc::new(rooms);
-        let metrics = Arc::new(Metrics::of(&rooms));
         let vault = vault.map(Arc::new);
         let keeps_recordings = vault.is_some();
         let config = Config { lists_in_pieces: true, passes_pieces: true, keeps_recordings, ..config };
-        let (service, store) = (Arc::new(Service::with_document(config, || DOCUMENT.to_owned())), Arc::new(store));
-        let (clock, limiter) = (Arc::new(clock), Arc::new(Limiter::new(rate_limits)));
+        let (service, store) =
+            (Arc::new(Service::with_document(config, || DOCUMENT.to_owned())), Arc::new(store.loading(&rooms.loads)));
+        let limiter = Arc::new(Limiter::new(rate_limits));
         let (plan, wake) = watch::channel(None);
         let news = Arc::new(News::default());
         let parts = WriterContext {
@@ -604,7 +606,10 @@ enum Turns<'h> {
 }
 
 fn unavailable(error: &StoreError) -> Failure {
-    tracing::error!(%error, "the store failed");
+    static FAILED: Sparse = Sparse::new();
+    if let Some(more) = FAILED.more() {
+        tracing::error!(%error, more, "the store failed");
+    }
     Failure::Unavailable
 }
 

@@ -108,6 +108,7 @@ pub struct Metrics {
     sends: Counter,
     store_bytes: Gauge<u64, AtomicU64>,
     disk_full: Gauge,
+    serves: Gauge,
     jobs_set_aside: Family<KindLabel, Gauge<u64, AtomicU64>>,
     job_faults: Counter,
 }
@@ -138,6 +139,8 @@ impl Metrics {
         registry.register("sends", "Requests sent to the outside", sends.clone());
         registry.register("store_bytes", "Size of the store's file", store_bytes.clone());
         registry.register("disk_full", "1 while only deletes and the ends of calls are carried out", disk_full.clone());
+        let serves = Gauge::default();
+        registry.register("serves", "1 while this node serves, 0 while it passes requests on", serves.clone());
         let jobs_set_aside = Family::<KindLabel, Gauge<u64, AtomicU64>>::default();
         let job_faults = Counter::default();
         registry.register("jobs_set_aside", "Jobs that came to nothing too often", jobs_set_aside.clone());
@@ -161,6 +164,7 @@ impl Metrics {
             sends,
             store_bytes,
             disk_full,
+            serves,
             jobs_set_aside,
             job_faults,
         }
@@ -171,6 +175,11 @@ impl Metrics {
         self.requests.get_or_create(&Labels { operation, status }).inc();
         let seconds = if LONG_POLLS.contains(&operation) { &self.poll_seconds } else { &self.seconds };
         seconds.observe(took.as_secs_f64());
+    }
+
+    /// Notes whether this node serves.
+    pub fn serves(&self, serves: bool) {
+        self.serves.set(serves.into());
     }
 
     /// Counts an opened connection.

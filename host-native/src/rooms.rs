@@ -12,6 +12,10 @@ pub struct Rooms {
     pub connections: Arc<Room>,
     /// Open connections at the operator's own address, see [`budget::ADMIN_CONNECTIONS`].
     pub admin_connections: Arc<Room>,
+    /// Open connections of other nodes, see [`budget::NODE_CONNECTIONS`].
+    pub node_connections: Arc<Room>,
+    /// Requests that are passed on to the node that serves, see [`budget::PASSED`].
+    pub passed: Arc<Room>,
     /// Bytes of requests being received or answered, see [`budget::BODIES`].
     pub bodies: Arc<Room>,
     /// Bodies of more than a mebibyte being received, see [`budget::UPLOADS`].
@@ -30,6 +34,8 @@ pub struct Rooms {
     pub streams: Arc<Room>,
     /// Requests in the writer's queue, see [`budget::WRITES`].
     pub writes: Arc<Room>,
+    /// Steps whose rows are read from a database, see [`budget::LOADS`].
+    pub loads: Arc<Room>,
     /// Requests that wait for something outside, see [`budget::ASKING`].
     pub asking: Arc<Room>,
     /// HTTP requests to addresses that users chose, see [`budget::USER_REQUESTS`].
@@ -68,6 +74,8 @@ impl Rooms {
         Self {
             connections: Room::new(&connections),
             admin_connections: Room::new(&budget::ADMIN_CONNECTIONS),
+            node_connections: Room::new(&budget::NODE_CONNECTIONS),
+            passed: Room::new(&budget::PASSED),
             bodies: Room::new(&budget::BODIES),
             uploads: Room::new(&budget::UPLOADS),
             recording_uploads: Room::new(&budget::RECORDING_UPLOADS),
@@ -77,6 +85,7 @@ impl Rooms {
             large_reads: Room::new(&budget::LARGE_READS),
             streams: Room::new(&budget::STREAMS),
             writes: Room::new(&budget::WRITES),
+            loads: Room::new(&budget::LOADS),
             asking: Room::new(&budget::ASKING),
             user_requests: Room::new(&budget::USER_REQUESTS),
             operator_requests: Room::new(&budget::OPERATOR_REQUESTS),
@@ -92,10 +101,12 @@ impl Rooms {
     }
 
     /// Returns all rooms in the order of [`budget::BUDGETS`].
-    pub fn all(&self) -> [&Arc<Room>; 22] {
+    pub fn all(&self) -> [&Arc<Room>; 25] {
         [
             &self.connections,
             &self.admin_connections,
+            &self.node_connections,
+            &self.passed,
             &self.bodies,
             &self.uploads,
             &self.recording_uploads,
@@ -105,6 +116,7 @@ impl Rooms {
             &self.large_reads,
             &self.streams,
             &self.writes,
+            &self.loads,
             &self.asking,
             &self.user_requests,
             &self.operator_requests,

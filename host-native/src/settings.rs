@@ -35,6 +35,14 @@ pub struct ServeSettings {
     /// `postgres://USER:PASSWORD@HOST/DATABASE`
     #[arg(long, env = "SWITCHBOARD_STORE", value_name = "URL", hide_env_values = true)]
     pub store: Option<String>,
+    /// Address at which other nodes of the same PostgreSQL pass requests on to this one [default: a free port of the
+    /// host of `--listen`]
+    #[arg(long, env = "SWITCHBOARD_NODE_LISTEN", value_name = "ADDR", value_parser = address::parse)]
+    #[serde(deserialize_with = "address::deserialize")]
+    pub node_listen: Option<SocketAddr>,
+    /// Where other nodes reach that address, HOST:PORT [default: the address itself]
+    #[arg(long, env = "SWITCHBOARD_NODE_ADDRESS", value_name = "HOST:PORT")]
+    pub node_address: Option<String>,
     /// TOML file with settings of the same names
     #[arg(long, env = "SWITCHBOARD_CONFIG", value_name = "FILE")]
     #[serde(skip_deserializing)]
@@ -278,6 +286,8 @@ impl ServeSettings {
             listen: self.listen.or(file.listen),
             data: self.data.or(file.data),
             store: self.store.or(file.store),
+            node_listen: self.node_listen.or(file.node_listen),
+            node_address: self.node_address.or(file.node_address),
             config: self.config,
             ready_file: self.ready_file.or(file.ready_file),
             egress_allow: list(self.egress_allow, file.egress_allow),

@@ -15,15 +15,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use redb::StorageBackend;
+use switchboard_core::budget::LOADS;
+use switchboard_core::key::{self, Space};
 use switchboard_core::store::{Change, usage};
 use switchboard_core::view::Read;
 
+use crate::room::{Holder, Room};
 use crate::seal::Seal;
 
 use backend::Backend;
+pub use backend::Ended;
 use embedded::Embedded;
 use memory::MemoryRows;
 use postgres::Postgres;
+pub use postgres::Standby;
 pub use rows::{Admission, RowsView, Snapshot};
 pub use write::{Write, WriteView};
 
@@ -71,6 +76,8 @@ pub struct Store {
     /// Rows that no backend keeps.
     memory: Arc<MemoryRows>,
     seal: Arc<Seal>,
+    /// Steps that wait for rows.
+    loads: Arc<Room>,
 }
 
 impl Store {
@@ -93,7 +100,7 @@ impl Store {
         Embedded::over(storage, look).map(Self::of)
     }
 
-    /// Opens the store in the PostgreSQL of a URL.
+    /// Opens the store in the PostgreSQL of a URL alone: it is refused while a node serves, whose silence is waited for.
     pub fn of_url(url: &str) -> Result<Self, StoreError> {
         Postgres::open(url).map(Self::of)
     }
@@ -104,7 +111,7 @@ impl Store {
     }
 
     fn of(backend: impl Backend + 'static) -> Self {
-        Self { backend: Box::new(backend), memory: Arc::default(), seal: Arc::default() }
+        Self { backend: Box::new(backend), memory: Arc::default(), seal: Arc::default(), loads: Room::new(&LOADS) }
     }
 
     /// Returns a snapshot of everything committed so far.
@@ -118,14 +125,28 @@ impl Store {
         Ok(Snapshot::of(self.backend.whole()?, Arc::clone(&self.seal), Arc::clone(&self.memory)))
     }
 
+    /// Bounds the steps that wait for rows by a room, and shares them out between accounts.
+    #[must_use]
+    pub fn loading(mut self, loads: &Arc<Room>) -> Self {
+        self.loads = Arc::clone(loads);
+        self
+    }
+
     /// Reads rows that a step on a snapshot found missing: the next one has them.
     pub async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
+        let busy = |_| StoreError::Failed("too many steps wait for rows".into());
+        let _place = self.loads.take(reads.first().map_or(Holder::Service, holder)).await.map_err(busy)?;
         self.backend.load(reads).await
     }
 
-    /// Waits until nothing more can be read or written, because another node took over, and returns why.
-    pub async fn ended(&self) -> String {
+    /// Waits until nothing more can be read or written, and returns why.
+    pub async fn ended(&self) -> Ended {
         self.backend.ended().await
+    }
+
+    /// Gives the rows up to another node, if there may be one: it reads and writes nothing afterwards.
+    pub async fn hand_over(&self) {
+        self.backend.hand_over().await;
     }
 
     /// Returns whether what a snapshot showed was still true after it was read.
@@ -187,6 +208,19 @@ impl Store {
     /// Returns the size of the store, bytes; 0 if it is not known.
     pub fn file_bytes(&self) -> u64 {
         self.backend.bytes()
+    }
+}
+
+/// Returns whose rows are read.
+fn holder(read: &Read) -> Holder {
+    let key = match read {
+        Read::Get(key) => key,
+        Read::Scan(scan) => &scan.from,
+        Read::Admit(_) => return Holder::Service,
+    };
+    match key::space_of(key) {
+        Some(Space::Account(account)) => Holder::Account(account),
+        _ => Holder::of(key::account_of_queue(key)),
     }
 }
 

@@ -26,6 +26,7 @@ use crate::host::LOADS_MAX;
 use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
 use crate::news::News;
+use crate::sparse::Sparse;
 use crate::store::{Admission, Store, StoreError, Write, caught};
 
 /// Most inputs in the queue; more are refused with 503 instead of piling up.
@@ -34,6 +35,8 @@ const QUEUE_MAX: usize = 4_096;
 const GROUP_TIME: Duration = Duration::from_millis(5);
 /// Nor after this many changed bytes, which are put into the table at the commit.
 const GROUP_BYTES: usize = 32 << 20;
+/// Failures of the store, of which each request would say one.
+static FAILED: Sparse = Sparse::new();
 
 /// An input of the writer that owns its data.
 pub enum WriterInput {
@@ -141,7 +144,9 @@ impl Writer {
             };
             let Some(back) = back else { return (None, done) };
             if let Err(error) = self.store.load(missing).await {
-                tracing::error!(%error, "the store failed");
+                if let Some(more) = FAILED.more() {
+                    tracing::error!(%error, more, "the store failed");
+                }
                 return (Some(back), Err(Failure::Unavailable));
             }
             input = back;
@@ -173,7 +178,9 @@ fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
         let result = caught("a commit failed", || group.run(parts, inputs, first)).and_then(|done| done);
         parts.metrics.group(group.finished.len());
         if let Err(error) = result {
-            tracing::error!(%error, "a commit failed; nothing of it was acknowledged");
+            if let Some(more) = FAILED.more() {
+                tracing::error!(%error, more, "a commit failed; nothing of it was acknowledged");
+            }
             group.fail();
             owed.append(&mut group.topics);
             if matches!(error, StoreError::DiskFull(_)) {

@@ -7,7 +7,9 @@ mod extract;
 mod listen;
 mod manual;
 mod missing;
+mod node;
 mod offline;
+mod reign;
 mod remote;
 mod run;
 

@@ -9,24 +9,25 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::http::request;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use switchboard_core::http::refusal::Refusal;
-use switchboard_core::http::request::Door;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::exchange;
+use super::front::{Entrance, Front};
 use super::incoming::Coming;
 use super::owed::{Owed, Why};
+use super::pass::{self, Origin, Passed};
 use super::patient::Patient;
 use super::response::{ResponseBody, response};
 use super::seats::{ActiveRequest, Seat, Unfinished};
 use super::store;
-use crate::host::Host;
 use crate::limiter::RateDecisions;
 
 /// How long the head of a request may take, and how long an idle connection is kept.
@@ -39,6 +40,7 @@ const HEADERS_BYTES_MAX: u32 = 16 << 10;
 /// admitted.
 const STREAM_WINDOW: u32 = 64 << 10;
 const CONNECTION_WINDOW: u32 = 128 << 10;
+const NODES_ONLY: &str = "This address is for other nodes of the service.";
 /// Most concurrent streams of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
 
@@ -57,10 +59,10 @@ fn http2() -> http2::Builder<TokioExecutor> {
 
 /// Serves a connection until it ends.
 pub async fn run(
-    host: &Arc<Host>,
+    front: &Arc<Front>,
     stream: TcpStream,
     peer: SocketAddr,
-    door: Door,
+    entrance: Entrance,
     seat: Seat,
     watcher: Watcher,
     mut stop: watch::Receiver<bool>,
@@ -76,7 +78,7 @@ pub async fn run(
         second = tokio::time::timeout(HEAD, stream.speaks_http2()) => second,
     };
     let Ok(Ok(second)) = second else { return };
-    let answer = |request| answer(Arc::clone(host), request, peer.ip(), door, seat.running());
+    let answer = |request| answer(Arc::clone(front), request, Way::In(peer.ip(), entrance), seat.running());
     let io = TokioIo::new(stream);
     let ended = if second {
         let owed = Owed::new();
@@ -115,24 +117,32 @@ pub async fn run(
     }
 }
 
+/// How a request came to be dispatched.
+#[derive(Clone, Copy)]
+enum Way {
+    /// From an address, at a listener.
+    In(IpAddr, Entrance),
+    /// Back from being passed on: this process serves now.
+    Back(Origin),
+}
+
 /// Answers a request; its connection is busy until the answer is complete.
 async fn answer(
-    host: Arc<Host>,
+    front: Arc<Front>,
     incoming: hyper::Request<Incoming>,
-    peer: IpAddr,
-    door: Door,
+    way: Way,
     running: ActiveRequest,
 ) -> Result<Response<ResponseBody>, Infallible> {
     let unfinished = running.unfinished();
-    Ok(answered(dispatch(&host, incoming, peer, door, unfinished).await, running))
+    Ok(answered(dispatch(&front, incoming, way, unfinished).await, running))
 }
 
-/// Passes a request on: a message of the store protocol from an edge node, or a client's request.
+/// Hands a request on: a message of the store protocol from an edge node, a client's request, or one that another node
+/// serves.
 async fn dispatch(
-    host: &Arc<Host>,
+    front: &Arc<Front>,
     incoming: hyper::Request<Incoming>,
-    peer: IpAddr,
-    door: Door,
+    way: Way,
     unfinished: Unfinished,
 ) -> Response<ResponseBody> {
     let (head, body) = incoming.into_parts();
@@ -142,12 +152,40 @@ async fn dispatch(
         let target = head.uri.path();
         return response(refusal.reply_to(target), None);
     }
-    if store::is_for(host, &head, door) {
-        // Large and rare: in a box, it does not enlarge the future of every request, which hyper moves.
-        return Box::pin(store::answer(host, &head, Coming::new(body, unfinished))).await;
+    let origin = match way {
+        Way::Back(origin) => origin,
+        Way::In(peer, Entrance::Clients(door)) => Origin { client: peer, door, hops: 0 },
+        Way::In(_, Entrance::Nodes) => match front.passing.as_ref().and_then(|passing| passing.origin(&head.headers)) {
+            Some(origin) => origin,
+            None => return pass::refused(&head, Refusal::Forbidden(NODES_ONLY.into())),
+        },
+    };
+    let Some((host, _running)) = front.here() else {
+        // Rare: in a box, it does not enlarge the future of every request, which hyper moves.
+        return Box::pin(elsewhere(front, (head, body), origin, unfinished)).await;
+    };
+    if store::is_for(&host, &head, origin.door) {
+        // Large and rare, too.
+        return Box::pin(store::answer(&host, &head, Coming::new(body, unfinished))).await;
     }
-    let request = exchange::request_of(&head, &body, peer, door);
-    exchange::carry(host, request, Coming::new(body, unfinished), RateDecisions::default()).await
+    let request = exchange::request_of(&head, &body, origin.client, origin.door);
+    exchange::carry(&host, request, Coming::new(body, unfinished), RateDecisions::default()).await
+}
+
+/// Passes a request on to the node that serves; takes it back once that is this one.
+async fn elsewhere(
+    front: &Arc<Front>,
+    (head, body): (request::Parts, Incoming),
+    origin: Origin,
+    unfinished: Unfinished,
+) -> Response<ResponseBody> {
+    match pass::carry(front, head, body, origin, unfinished).await {
+        Passed::Answered(response) => response,
+        Passed::Here(back) => {
+            let (head, body, unfinished) = *back;
+            dispatch(front, hyper::Request::from_parts(head, body), Way::Back(origin), unfinished).await
+        }
+    }
 }
 
 /// Keeps the connection busy until the end of an answer of unknown length.
@@ -187,7 +225,7 @@ impl Body for Ongoing {
 mod tests {
     use super::*;
 
-    fn future_bytes<A, B, C, D, E, F>(_: impl Fn(A, B, C, D, E) -> F) -> usize {
+    fn future_bytes<A, B, C, D, F>(_: impl Fn(A, B, C, D) -> F) -> usize {
         size_of::<F>()
     }
 

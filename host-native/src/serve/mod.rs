@@ -4,12 +4,14 @@ mod connection;
 mod docs;
 mod exchange;
 mod followed;
+mod front;
 mod incoming;
 mod list;
 mod object;
 mod owed;
 mod pages;
 mod parts;
+mod pass;
 mod patient;
 mod place;
 mod response;
@@ -19,7 +21,7 @@ mod stream;
 mod upload;
 
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -30,8 +32,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+pub use self::front::{Entrance, Front, Serving};
 use self::seats::Seats;
-use crate::host::Host;
 use crate::room::Holder;
 use crate::sparse::Sparse;
 
@@ -84,11 +86,15 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Serves all listeners until `stop` changes, then lets running requests finish.
-pub async fn serve(host: Arc<Host>, listeners: Vec<(TcpListener, Door)>, stop: watch::Receiver<bool>) {
-    let loops = listeners.into_iter().map(|(listener, door)| {
-        let room = if door == Door::Admin { &host.rooms.admin_connections } else { &host.rooms.connections };
+pub async fn serve(front: Arc<Front>, listeners: Vec<(TcpListener, Entrance)>, stop: watch::Receiver<bool>) {
+    let loops = listeners.into_iter().map(|(listener, entrance)| {
+        let room = match entrance {
+            Entrance::Clients(Door::Main) => &front.rooms.connections,
+            Entrance::Clients(Door::Admin) => &front.rooms.admin_connections,
+            Entrance::Nodes => &front.rooms.node_connections,
+        };
         let seats = Seats::new(Arc::clone(room));
-        tokio::spawn(accept(Arc::clone(&host), listener, door, seats, stop.clone()))
+        tokio::spawn(accept(Arc::clone(&front), listener, entrance, seats, stop.clone()))
     });
     for listening in loops.collect::<Vec<_>>() {
         if let Err(error) = listening.await {
@@ -98,9 +104,9 @@ pub async fn serve(host: Arc<Host>, listeners: Vec<(TcpListener, Door)>, stop: w
 }
 
 async fn accept(
-    host: Arc<Host>,
+    front: Arc<Front>,
     listener: TcpListener,
-    door: Door,
+    entrance: Entrance,
     seats: Arc<Seats>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -121,15 +127,16 @@ async fn accept(
                 continue;
             }
         };
-        let (host, seats, watcher, stop) = (Arc::clone(&host), Arc::clone(&seats), graceful.watcher(), stop.clone());
+        let (front, seats, watcher, stop) = (Arc::clone(&front), Arc::clone(&seats), graceful.watcher(), stop.clone());
         tokio::spawn(async move {
-            match seats.take(holder(&host, peer.ip())).await {
+            let holder = if entrance == Entrance::Nodes { Holder::Service } else { front.holder(peer.ip()) };
+            match seats.take(holder).await {
                 Ok(seat) => {
-                    host.metrics.opened();
-                    connection::run(&host, stream, peer, door, seat, watcher, stop).await;
-                    host.metrics.closed();
+                    front.metrics.opened();
+                    connection::run(&front, stream, peer, entrance, seat, watcher, stop).await;
+                    front.metrics.closed();
                 }
-                Err(full) => turn_away(&host, stream, if full.is_own() { SHARE_USED } else { BUSY }),
+                Err(full) => turn_away(&front, stream, if full.is_own() { SHARE_USED } else { BUSY }),
             }
         });
     }
@@ -139,15 +146,9 @@ async fn accept(
     }
 }
 
-/// Returns the holder of a connection: its address, or the service for a trusted proxy, which carries many clients.
-fn holder(host: &Host, peer: IpAddr) -> Holder {
-    let trusted = host.service.setup.config.trust_proxy.iter().any(|net| net.contains(&peer));
-    if trusted { Holder::Service } else { Holder::nobody(peer) }
-}
-
 /// Answers a connection that there is no room, without blocking the listener.
-fn turn_away(host: &Host, mut stream: TcpStream, answer: &'static [u8]) {
-    host.metrics.turned_away();
+fn turn_away(front: &Front, mut stream: TcpStream, answer: &'static [u8]) {
+    front.metrics.turned_away();
     let Ok(permit) = Arc::clone(&TURNED_AWAY).try_acquire_owned() else {
         // The send buffer of a new connection holds this answer; nobody waits until it is read.
         let _ = stream.into_std().and_then(|mut stream| stream.write_all(answer));

@@ -32,7 +32,10 @@ pub trait Backend: Send + Sync {
     fn confirm(&self) -> Result<(), StoreError>;
 
     /// Waits until nothing more can be read or written, and returns why.
-    fn ended(&self) -> BoxFuture<String>;
+    fn ended(&self) -> BoxFuture<Ended>;
+
+    /// Gives the rows up to whoever comes next, after the commit that is open; nothing is read or written afterwards.
+    fn hand_over(&self) -> BoxFuture<()>;
 
     /// Returns the ids of the keys that values are sealed with; true once every value is sealed with that key.
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError>;
@@ -57,6 +60,24 @@ pub trait Backend: Send + Sync {
 
     /// Returns the number of bytes that the rows take; 0 if it is not known.
     fn bytes(&self) -> u64;
+}
+
+/// Why a store has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Another node has the rows, or may take them.
+    Replaced,
+    /// Something is wrong with it that the operator must look at.
+    Broken(String),
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Replaced => "another node has taken over its rows",
+            Self::Broken(why) => why,
+        })
+    }
 }
 
 /// All rows at one moment; it never changes. A read may stop because its rows are not at hand, see [`Backend::load`].

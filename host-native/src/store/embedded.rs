@@ -17,7 +17,7 @@ use redb::{
 use switchboard_core::store::Change;
 use switchboard_core::view::Read;
 
-use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState};
+use super::backend::{Backend, BoxFuture, Ended, OpenWrite, Picture, SealState};
 use super::{IntegrityCheck, StoreError, caught, failed};
 use crate::private::{self, Tightened};
 use crate::reserve::{Reserve, lacks_room};
@@ -154,8 +154,12 @@ impl Backend for Embedded {
         Ok(())
     }
 
-    fn ended(&self) -> BoxFuture<String> {
+    fn ended(&self) -> BoxFuture<Ended> {
         Box::pin(std::future::pending())
+    }
+
+    fn hand_over(&self) -> BoxFuture<()> {
+        Box::pin(std::future::ready(()))
     }
 
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {

@@ -10,6 +10,7 @@ mod ownership;
 mod place;
 mod rows;
 mod schema;
+mod standby;
 mod target;
 mod whole;
 
@@ -25,15 +26,16 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState};
+use super::backend::{Backend, BoxFuture, Ended, OpenWrite, Picture, SealState};
 use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
 
 use fence::{Changes, Fence, Id, Uncommitted};
 use load::{Loader, Unloaded};
-use ownership::REPLACED;
 use rows::KnownRows;
+pub use standby::Standby;
+use standby::{Others, Presence};
 use target::DatabaseTarget;
 use whole::Whole;
 
@@ -41,6 +43,8 @@ use whole::Whole;
 const LEASE: Duration = Duration::from_secs(4);
 /// How long a commit may stay in doubt before its callers are told so.
 const DOUBT: Duration = LEASE;
+/// Pause before another try to read.
+const AGAIN: Duration = Duration::from_millis(20);
 /// Memory for rows, bytes.
 const MEMORY_BYTES: usize = 256 << 20;
 
@@ -50,8 +54,30 @@ const LOOKS: usize = 4_096;
 /// Rows in a PostgreSQL.
 pub(super) struct Postgres {
     node: Arc<Node>,
-    /// Drives the connections, and nothing else: signs of life must not wait for requests.
-    runtime: Option<Runtime>,
+    driver: Driver,
+}
+
+/// Drives the connections, and nothing else: signs of life must not wait for requests.
+#[derive(Clone)]
+struct Driver(Option<Arc<Runtime>>);
+
+impl Driver {
+    fn of(runtime: Runtime) -> Self {
+        Self(Some(Arc::new(runtime)))
+    }
+
+    fn runtime(&self) -> Result<&Runtime, StoreError> {
+        self.0.as_deref().ok_or_else(|| StoreError::Failed("the store is closed".into()))
+    }
+}
+
+impl Drop for Driver {
+    /// Ends the last one without waiting, so that it may happen within another runtime.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take().and_then(Arc::into_inner) {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// What a node has of the database.
@@ -66,7 +92,9 @@ struct Node {
     seq: watch::Sender<i64>,
     lease: Lease,
     /// Why the node has ended, once it has.
-    ended: watch::Sender<Option<String>>,
+    ended: watch::Sender<Option<Ended>>,
+    clock: Arc<Clock>,
+    presence: Presence,
 }
 
 /// Rows at hand, of the moment after a number of commits.
@@ -116,48 +144,48 @@ impl Postgres {
         runtime.map_err(failed("the tables cannot be made"))?.block_on(schema::init(&target))
     }
 
-    /// Opens the store of a URL: takes over its rows from a node that was stopped or is not heard of any more.
+    /// Opens the store of a URL alone: takes its rows over from a node that was stopped or is not heard of any more, and
+    /// gives up if one is.
     pub fn open(url: &str) -> Result<Self, StoreError> {
-        let target = DatabaseTarget::of(url)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("store")
-            .enable_all()
-            .build()
-            .map_err(failed("the store cannot be opened"))?;
-        let node = Arc::new(runtime.block_on(ownership::begin(target))?);
-        runtime.spawn(ownership::live(Arc::downgrade(&node)));
-        Ok(Self { node, runtime: Some(runtime) })
+        let standby = Standby::join(url, "", Arc::new(Clock::at(None)))?;
+        let waiting =
+            tokio::runtime::Builder::new_current_thread().build().map_err(failed("the store cannot be opened"))?;
+        waiting.block_on(standby.turn(Others::Refuse, |_| {}))
     }
 
     fn runtime(&self) -> Result<&Runtime, StoreError> {
-        self.runtime.as_ref().ok_or_else(|| StoreError::Failed("the store is closed".into()))
+        self.driver.runtime()
     }
 }
 
 impl Drop for Postgres {
     /// Gives the rows up, so that who comes next need not wait.
     fn drop(&mut self) {
-        let (node, runtime) = (Arc::clone(&self.node), self.runtime.take());
-        let stopping = std::thread::spawn(move || {
-            if let Some(runtime) = runtime {
-                runtime.block_on(ownership::end(&node));
-                runtime.shutdown_background();
-            }
-        });
+        if self.node.ended.borrow().is_some() {
+            return;
+        }
+        let (node, driver) = (Arc::clone(&self.node), self.driver.clone());
+        let stopping =
+            std::thread::spawn(move || driver.runtime().map(|runtime| runtime.block_on(ownership::end(&node))));
         let _ = stopping.join();
     }
 }
 
 impl Node {
     /// Ends the node: it answers and writes nothing any more.
-    fn end(&self, why: &str) -> StoreError {
+    fn end(&self, why: Ended) -> StoreError {
+        let error = StoreError::of("this node has ended", &why);
+        self.end_once(why);
+        error
+    }
+
+    /// Ends the node; returns whether it had not ended before.
+    fn end_once(&self, why: Ended) -> bool {
         self.ended.send_if_modified(|ended| {
             let is_first = ended.is_none();
-            ended.get_or_insert_with(|| why.to_owned());
+            ended.get_or_insert(why);
             is_first
-        });
-        StoreError::of("this node has ended", &why)
+        })
     }
 
     fn confirm(&self) -> Result<(), StoreError> {
@@ -169,12 +197,17 @@ impl Node {
 
     /// Reads rows, which are at hand then.
     async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
+        let until = Instant::now() + DOUBT;
         loop {
             self.confirm()?;
             let loaded = self.loader.lock().await.load(reads.clone()).await;
             let loaded = match loaded {
                 Ok(loaded) => loaded,
-                Err(Unloaded::Replaced) => return Err(self.end(REPLACED)),
+                Err(Unloaded::Replaced) => return Err(self.end(Ended::Replaced)),
+                Err(Unloaded::Failed(_)) if Instant::now() < until => {
+                    tokio::time::sleep(AGAIN).await;
+                    continue;
+                }
                 Err(Unloaded::Failed(why)) => return Err(StoreError::of("rows cannot be read", &why)),
             };
             // Rows of a moment that is yet to come would be mixed with those of this one.
@@ -199,7 +232,7 @@ impl Node {
         self.settle(lane).await?;
         let parts = parted(&self.rows.read().known, &changes);
         let sent = Instant::now();
-        let clock = i64::try_from(Clock::at(None).now().micros()).unwrap_or(i64::MAX);
+        let clock = i64::try_from(self.clock.unpaced().micros()).unwrap_or(i64::MAX);
         match lane.fence.commit(&parts, clock, sent + DOUBT).await {
             Ok(seq) => {
                 self.lease.renew(sent);
@@ -232,8 +265,8 @@ impl Node {
 
     fn failed(&self, uncommitted: Uncommitted) -> StoreError {
         match uncommitted {
-            Uncommitted::Replaced => self.end(REPLACED),
-            Uncommitted::Strange(why) => self.end(&format!("the database is not what it was: {why}")),
+            Uncommitted::Replaced => self.end(Ended::Replaced),
+            Uncommitted::Strange(why) => self.end(Ended::Broken(format!("the database is not what it was: {why}"))),
             Uncommitted::Refused(why) => StoreError::of("the database refused a commit", &why),
             Uncommitted::Unknown(why) => StoreError::of("what became of a commit is not known", &why),
         }
@@ -307,11 +340,22 @@ impl Backend for Postgres {
         self.node.confirm()
     }
 
-    fn ended(&self) -> BoxFuture<String> {
+    fn ended(&self) -> BoxFuture<Ended> {
         let mut ended = self.node.ended.subscribe();
         Box::pin(async move {
             let why = ended.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
-            why.unwrap_or_else(|| "the store was closed".into())
+            why.unwrap_or(Ended::Replaced)
+        })
+    }
+
+    fn hand_over(&self) -> BoxFuture<()> {
+        let node = Arc::clone(&self.node);
+        let task = self.runtime().map(|runtime| runtime.spawn(async move { ownership::end(&node).await }));
+        Box::pin(async move {
+            if let Ok(task) = task {
+                // Without an end the next node waits, and says so.
+                let _ = task.await;
+            }
         })
     }
 

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use switchboard::clock::{Clock, Pace, Reading, TimeSource};
 use switchboard::host::{Host, HostOptions};
+use switchboard::metrics::Metrics;
 use switchboard::rooms::Rooms;
 use switchboard::send::Outside;
-use switchboard::serve;
+use switchboard::serve::{self, Entrance, Front};
 use switchboard::store::Store;
 use switchboard_core::http::reply::Content;
 use switchboard_core::http::request::Door;
@@ -65,15 +66,17 @@ impl Town {
             other => switchboard_core::work::perform(other).expect("there is only HTTP and passwords"),
         };
         let source = Jumping { began: Instant::now(), forward_ms: Arc::clone(&forward_ms) };
+        let rooms = Arc::new(Rooms::default());
         let means = HostOptions {
             vault: None,
             config: Config::default(),
             store: Store::open(&folder.path("data")).expect("a store"),
             rate_limits: RateLimits { per_minute: 0, replies: 0 },
-            clock: Clock::over(source, Some(Pace { since: SINCE, speed: SPEED })),
+            clock: Arc::new(Clock::over(source, Some(Pace { since: SINCE, speed: SPEED }))),
             outside: Outside::Script(Box::new(outside)),
             edge: None,
-            rooms: Rooms::default(),
+            metrics: Arc::new(Metrics::of(&rooms)),
+            rooms,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
@@ -84,7 +87,11 @@ impl Town {
         let (stop, stopping) = watch::channel(false);
         let listener = runtime.block_on(async { serve::bind(([127, 0, 0, 1], 0).into()) }).expect("a free port");
         let url = format!("http://{}/api", listener.local_addr().expect("an address"));
-        runtime.spawn(serve::serve(Arc::clone(&host), vec![(listener, Door::Main)], stopping.clone()));
+        runtime.spawn(serve::serve(
+            Front::over(Arc::clone(&host)),
+            vec![(listener, Entrance::Clients(Door::Main))],
+            stopping.clone(),
+        ));
         runtime.spawn(host.schedule(stopping));
         let key = secrets["api_key"].as_str().expect("a key").into();
         Self { runtime, stop, url, key, tries, forward_ms, _folder: folder }

@@ -51,14 +51,25 @@ impl Site {
 
     /// Starts a node that reaches the database at an address, without waiting for it.
     pub fn begin(&self, name: &str, at: SocketAddr) -> Starting {
+        self.begin_with(name, at, &[])
+    }
+
+    /// Starts a node with more arguments, without waiting for it.
+    pub fn begin_with(&self, name: &str, at: SocketAddr, arguments: &[&str]) -> Starting {
         let mut command = Command::new(binary());
         command.env("SWITCHBOARD_STORE", self.login.url(at)).stderr(Stdio::inherit());
-        Server::spawn(command, &self.folder.path(name), &["--rate-limit", "0", "--engine", "none"])
+        let arguments = [&["--rate-limit", "0", "--engine", "none"], arguments].concat();
+        Server::spawn(command, &self.folder.path(name), &arguments)
     }
 
     /// Starts a node, and waits until it answers.
     pub fn node(&self, name: &str) -> Server {
         self.begin(name, self.instance.address()).wait()
+    }
+
+    /// Returns the URL of the store.
+    pub fn url(&self) -> String {
+        self.login.url(self.instance.address())
     }
 }
 
@@ -131,6 +142,7 @@ struct Shared {
     asked: Mutex<BTreeSet<String>>,
     last: Mutex<Instant>,
     longest: Mutex<Duration>,
+    refused: AtomicU64,
     stopped: AtomicBool,
 }
 
@@ -142,6 +154,8 @@ pub struct Loaded {
     pub asked: BTreeSet<String>,
     /// The longest time in which nothing was acknowledged.
     pub longest: Duration,
+    /// Requests that were answered 503, or not at all.
+    pub refused: u64,
 }
 
 impl Load {
@@ -150,15 +164,24 @@ impl Load {
     /// # Panics
     /// If there is no runtime.
     pub fn begin(node: &Server, agency: &Agency) -> Self {
+        Self::begin_at(node, agency, 0)
+    }
+
+    /// Begins to make leads at a node, whose telephone numbers begin at a number of their own.
+    ///
+    /// # Panics
+    /// If there is no runtime.
+    pub fn begin_at(node: &Server, agency: &Agency, from: u64) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let shared = Arc::new(Shared {
             url: Mutex::new(node.text("url").to_owned()),
             agency: agency.clone(),
-            numbers: AtomicU64::new(0),
+            numbers: AtomicU64::new(from),
             acknowledged: Mutex::default(),
             asked: Mutex::default(),
             last: Mutex::new(Instant::now()),
             longest: Mutex::default(),
+            refused: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
         });
         let runtime = runtime.expect("a runtime");
@@ -194,11 +217,20 @@ impl Load {
             self.runtime.block_on(client).expect("a client");
         }
         let (acknowledged, asked) = (locked(&self.shared.acknowledged).clone(), locked(&self.shared.asked).clone());
-        Loaded { acknowledged, asked, longest: *locked(&self.shared.longest) }
+        let refused = self.shared.refused.load(Ordering::Relaxed);
+        Loaded { acknowledged, asked, longest: *locked(&self.shared.longest), refused }
     }
 }
 
 impl Loaded {
+    /// Returns what became of two loads.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.acknowledged.extend(other.acknowledged);
+        self.asked.extend(other.asked);
+        Self { longest: self.longest.max(other.longest), refused: self.refused + other.refused, ..self }
+    }
+
     /// Expects that everything acknowledged is stored, and nothing else but what was asked for.
     ///
     /// # Panics
@@ -210,10 +242,11 @@ impl Loaded {
         let invented: Vec<_> = stored.difference(&self.asked).take(5).collect();
         assert!(invented.is_empty(), "stored and never asked for: {invented:?}");
         println!(
-            "{} asked, {} acknowledged, {} stored; nothing for at most {:?}",
+            "{} asked, {} acknowledged, {} stored, {} refused; nothing for at most {:?}",
             self.asked.len(),
             self.acknowledged.len(),
             stored.len(),
+            self.refused,
             self.longest
         );
     }
@@ -224,18 +257,20 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 async fn client(shared: Arc<Shared>) {
-    let client = send::client().expect("TLS").timeout(Duration::from_secs(10)).build().expect("a client");
+    let client = send::client().expect("TLS").timeout(Duration::from_secs(15)).build().expect("a client");
     while !shared.stopped.load(Ordering::Relaxed) {
-        let number = format!("+1415{:07}", 5_550_000 + shared.numbers.fetch_add(1, Ordering::Relaxed));
+        let number = format!("+1415{:07}", 2_000_000 + shared.numbers.fetch_add(1, Ordering::Relaxed));
         let url = format!("{}/api/user/leads", locked(&shared.url));
         locked(&shared.asked).insert(number.clone());
         let body = lead(shared.agency.campaign, &number);
         let answer = client.post(url).bearer_auth(&shared.agency.key).header("content-type", "application/json");
         match answer.body(json!(body).to_string()).send().await {
             Ok(answer) if answer.status().is_success() => shared.made(number),
-            Ok(answer) if answer.status() == 503 => tokio::time::sleep(PAUSE).await,
-            Ok(answer) => panic!("{}", answer.text().await.unwrap_or_default()),
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Ok(answer) if answer.status() != 503 => panic!("{}", answer.text().await.unwrap_or_default()),
+            Ok(_) | Err(_) => {
+                shared.refused.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }

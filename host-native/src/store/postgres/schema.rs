@@ -13,12 +13,16 @@ pub(super) const FORMAT: &str = "1";
 const WHAT: &str = "the store cannot be used";
 
 /// Every row of the service is a row of `kv`, under its slot and its key. Whoever holds a `lane` writes the rows of its
-/// slots: each commit moves its `seq` on, so that nobody writes who has lost it. Updates need room on their page.
+/// slots: each commit moves its `seq` on, so that nobody writes who has lost it; others reach it at its `address`. A
+/// `node` is a process that serves or waits to. Updates need room on their page.
 const TABLES: &str = "
 CREATE TABLE switchboard.kv (k bytea PRIMARY KEY, v bytea NOT NULL) WITH (fillfactor = 80);
 CREATE TABLE switchboard.lane (
-    id bytea PRIMARY KEY, token bytea NOT NULL, node bytea NOT NULL, seq bigint NOT NULL DEFAULT 0,
+    id bytea PRIMARY KEY, token bytea NOT NULL, address text, seq bigint NOT NULL DEFAULT 0,
     beat bigint NOT NULL DEFAULT 0, dead boolean NOT NULL DEFAULT false, clock bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 10);
+CREATE TABLE switchboard.node (
+    id bytea PRIMARY KEY, address text NOT NULL, release text NOT NULL, seen timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 10);
 CREATE TABLE switchboard.slot (id int PRIMARY KEY, lane bytea);
 CREATE TABLE switchboard.meta (name text PRIMARY KEY, value text NOT NULL);
@@ -30,8 +34,9 @@ pub(super) async fn init(target: &DatabaseTarget) -> Result<bool, StoreError> {
     let mut link = DatabaseLink::to(target)
         .await
         .map_err(|error| StoreError::of(what, &format!("{}: {error}", target.shown())))?;
-    let store = format!("{:032x}", u128::from_be_bytes(draw()?));
-    let is_made = made(&mut link.client, &store).await.map_err(|error| StoreError::of(what, &told(&error)))?;
+    let random = || Ok::<_, StoreError>(format!("{:032x}", u128::from_be_bytes(draw()?)));
+    let (store, secret) = (random()?, random()?);
+    let is_made = made(&mut link.client, &store, &secret).await.map_err(|error| StoreError::of(what, &told(&error)))?;
     if !is_made {
         // Those that are there may be of another program.
         check(&link.client).await?;
@@ -39,7 +44,7 @@ pub(super) async fn init(target: &DatabaseTarget) -> Result<bool, StoreError> {
     Ok(is_made)
 }
 
-async fn made(client: &mut Client, store: &str) -> Result<bool, Error> {
+async fn made(client: &mut Client, store: &str, secret: &str) -> Result<bool, Error> {
     let transaction = client.transaction().await?;
     // Two that start at once make one store: the second waits here, and finds it made.
     transaction.execute("SELECT pg_advisory_xact_lock(hashtext('switchboard'))", &[]).await?;
@@ -51,8 +56,10 @@ async fn made(client: &mut Client, store: &str) -> Result<bool, Error> {
     transaction.batch_execute(TABLES).await?;
     let slots = "INSERT INTO switchboard.slot (id) SELECT * FROM generate_series(0, $1::int - 1)";
     transaction.execute(slots, &[&i32::from(SLOTS)]).await?;
-    let known = "INSERT INTO switchboard.meta VALUES ('program', 'switchboard'), ('format', $1), ('store', $2)";
-    transaction.execute(known, &[&FORMAT, &store]).await?;
+    // The secret is what nodes know each other by.
+    let known = "INSERT INTO switchboard.meta VALUES \
+        ('program', 'switchboard'), ('format', $1), ('store', $2), ('secret', $3)";
+    transaction.execute(known, &[&FORMAT, &store, &secret]).await?;
     transaction.commit().await?;
     Ok(true)
 }

@@ -10,10 +10,11 @@ use serde_json::Value;
 use switchboard::clock::Clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, HostOptions};
+use switchboard::metrics::Metrics;
 use switchboard::room::Holder;
 use switchboard::rooms::Rooms;
 use switchboard::send::{Outside, client};
-use switchboard::serve;
+use switchboard::serve::{self, Entrance, Front};
 use switchboard::store::Store;
 use switchboard::writer::{Care, WriterInput};
 use switchboard_core::http::request::{Body, Door, Request};
@@ -55,15 +56,17 @@ impl Native {
     /// If it cannot start.
     pub fn over(settings: &Value, store: Store) -> Self {
         let configured = configured(settings);
+        let rooms = Arc::new(Rooms::default());
         let means = HostOptions {
             vault: None,
             config: configured.config,
             store,
             rate_limits: configured.rate_limits,
-            clock: Clock::scripted(),
+            clock: Arc::new(Clock::scripted()),
             outside: Outside::Script(Box::new(outside::answer)),
             edge: Some(EdgeToken::new(STORE_TOKEN).expect("it is long enough")),
-            rooms: Rooms::default(),
+            metrics: Arc::new(Metrics::of(&rooms)),
+            rooms,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
@@ -72,7 +75,11 @@ impl Native {
         let listener = runtime.block_on(async { serve::bind(SocketAddr::from(([127, 0, 0, 1], 0))) });
         let listener = listener.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        runtime.spawn(serve::serve(Arc::clone(&host), vec![(listener, Door::Main)], stopping));
+        runtime.spawn(serve::serve(
+            Front::over(Arc::clone(&host)),
+            vec![(listener, Entrance::Clients(Door::Main))],
+            stopping,
+        ));
         let client = client().expect("TLS").build().expect("a client");
         Self { runtime, host, stop, address, client, pending: VecDeque::new() }
     }

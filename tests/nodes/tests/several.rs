@@ -1,0 +1,147 @@
+//! Several nodes at once: any of them may be asked.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_nodes::{Agency, Site};
+use switchboard_tests::house::assistant;
+use switchboard_tests::server::{Server, Starting, call, send};
+
+fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
+}
+
+fn get(node: &Server, path: &str, key: &str) -> Value {
+    let (status, found) = call("GET", &format!("{}{path}", node.text("url")), key, None);
+    assert_eq!(status, 200, "{found}");
+    found
+}
+
+#[test]
+fn nodes_that_start_at_once_make_one_store() {
+    let site = Site::new();
+    let starting = ["one", "two", "three"].map(|name| site.begin(name, site.instance.address()));
+    let nodes = starting.map(Starting::wait);
+    let owners: Vec<&Server> = nodes.iter().filter(|node| node.ready["api_key"].is_string()).collect();
+    let [owner] = owners[..] else { panic!("{} nodes made an owner", owners.len()) };
+    let key = owner.text("api_key");
+    let seen: Vec<Value> = nodes.iter().map(|node| get(node, "/api/user/me", key)).collect();
+    assert!(seen.iter().all(|me| *me == seen[0]), "{seen:?}");
+}
+
+#[test]
+fn what_one_node_acknowledged_every_node_shows() {
+    let site = Site::new();
+    let nodes = ["first", "second", "third"].map(|name| site.node(name));
+    let key = Agency::of(&nodes[0]).key;
+    for round in 0..20 {
+        let at = |count: usize| &nodes[(round + count) % nodes.len()];
+        let url = format!("{}/api/user/assistant", at(0).text("url"));
+        let (status, made) = call("POST", &url, &key, Some(&assistant()));
+        assert!(matches!(status, 200 | 201), "{made}");
+        let path = format!("/api/user/assistant/{}", made["data"]["id"]);
+        assert_eq!(get(at(1), &path, &key), get(at(2), &path, &key));
+    }
+}
+
+#[test]
+fn bodies_pass_as_they_come() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    let key = Agency::of(&first).key;
+    let lines = "A line of a long document.\n".repeat(20_000);
+    let (boundary, url) = ("a-boundary", format!("{}/api/user/knowledgebases", second.text("url")));
+    let body = json!({ "name": "Manual" });
+    let (status, made) = call("POST", &url, &key, Some(&body));
+    assert!(matches!(status, 200 | 201), "{made}");
+    let id = &made["data"]["id"];
+    let form = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nManual\r\n--{boundary}\r\n\
+         Content-Disposition: form-data; name=\"type\"\r\n\r\ntxt\r\n--{boundary}\r\n\
+         Content-Disposition: form-data; name=\"file\"; filename=\"manual.txt\"\r\nContent-Type: text/plain\r\n\r\n\
+         {lines}\r\n--{boundary}--\r\n"
+    );
+    let media = format!("multipart/form-data; boundary={boundary}");
+    let (status, _, answer) = send("POST", &format!("{url}/{id}/documents"), &key, &[("content-type", &media)], form);
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(matches!(status, 200..=202), "{status} {answer}");
+    let documents = format!("/api/user/knowledgebases/{id}/documents");
+    assert_eq!(get(&first, &documents, &key)["data"][0]["name"], get(&second, &documents, &key)["data"][0]["name"]);
+}
+
+#[test]
+fn a_stranger_at_the_address_for_nodes_is_refused() {
+    let site = Site::new();
+    let reached = free().to_string();
+    let node = site.begin_with("first", site.instance.address(), &["--node-listen", &reached]).wait();
+    let key = node.text("api_key");
+    let me = format!("http://{reached}/api/user/me");
+    for shown in ["", "Bearer 00000000000000000000000000000000"] {
+        let headers = [("switchboard-node", shown), ("switchboard-client", "192.0.2.1"), ("switchboard-door", "admin")];
+        let (status, _, answer) = send("GET", &me, key, &headers, String::new());
+        assert_eq!(status, 403, "{}", String::from_utf8_lossy(&answer));
+    }
+    assert_eq!(call("GET", &me, key, None).0, 403);
+    get(&node, "/api/user/me", key);
+}
+
+#[test]
+fn each_node_shows_figures_of_its_own() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    let metrics = |node: &Server, token: &str| {
+        let (status, _, text) = send("GET", &format!("{}/metrics", node.text("url")), token, &[], String::new());
+        (status, String::from_utf8(text).expect("text"))
+    };
+    let token = first.text("admin_token");
+    assert!(metrics(&first, token).1.contains("\nswitchboard_serves 1\n"));
+    assert!(metrics(&second, token).1.contains("\nswitchboard_serves 0\n"));
+    assert_eq!(metrics(&second, first.text("api_key")).0, metrics(&first, first.text("api_key")).0);
+    assert_ne!(metrics(&second, "nobody").0, 200);
+}
+
+#[test]
+fn what_happens_at_one_node_wakes_who_waits_at_another() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    let (key, token) = (Agency::of(&first).key, first.text("admin_token"));
+    let engine = post(&first, "/admin/engine-tokens", token, &json!({ "name": "E" }));
+    let own = engine["token"].as_str().expect("a token");
+    let made = post(&first, "/api/user/assistant", &key, &assistant());
+    let claim = json!({ "engine": "E", "capacity": 1, "wait": 30 });
+    let claimed = std::thread::scope(|scope| {
+        let claiming = scope.spawn(|| post(&second, "/engine/claim", own, &claim));
+        let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
+        let call = post(&first, "/api/user/make_call", &key, &place)["call_id"].clone();
+        let claimed = claiming.join().expect("a claim");
+        assert_eq!(claimed["calls"][0]["call"]["id"], call, "{claimed}");
+        call
+    });
+    let mut lines = follow(&second, &format!("/api/user/calls/{claimed}/events"), &key);
+    let events = json!({ "events": [{ "seq": 1, "type": "ringing" }] });
+    post(&first, &format!("/engine/calls/{claimed}/events"), own, &events);
+    assert!(lines.by_ref().take(50).any(|line| line.contains("ringing")), "it is told of");
+}
+
+fn post(node: &Server, path: &str, key: &str, body: &Value) -> Value {
+    let (status, made) = call("POST", &format!("{}{path}", node.text("url")), key, Some(body));
+    assert!((200..300).contains(&status), "{path}: {status} {made}");
+    made
+}
+
+/// Returns the lines of a live stream, after its status.
+fn follow(node: &Server, path: &str, key: &str) -> impl Iterator<Item = String> + use<> {
+    let address = node.text("url").trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_mins(1))).expect("a socket");
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\nAccept: text/event-stream\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).expect("it is sent");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line"));
+    let status = lines.next().expect("a status");
+    assert!(status.contains(" 200 "), "{status}");
+    lines
+}
