@@ -37,7 +37,7 @@ record! {
         id: u64 = id_column().required(),
         /// How it goes.
         state: RegistrationState = choice::<RegistrationState>().required(),
-        /// What the trunk said, a sentence for people, without a password.
+        /// Why it goes so, as the engine or the trunk says it: a sentence for people, without a password.
         detail: Option<String> = text(1, 255),
     }
 }
@@ -47,7 +47,7 @@ record! {
     pub struct Registration {
         /// How it goes.
         state: RegistrationState = choice::<RegistrationState>().required(),
-        /// What the trunk said.
+        /// Why it goes so, as the engine or the trunk says it.
         detail: Option<String> = text(0, 255),
         /// Since when it is so, UTC.
         since: Iso = iso().required(),
@@ -59,7 +59,7 @@ record! {
     pub struct RegistrationRow stored as "a registration with a trunk" {
         /// How it goes.
         state: RegistrationState = choice::<RegistrationState>().required(),
-        /// What the trunk said.
+        /// Why it goes so, as the engine or the trunk says it.
         detail: Option<String> = text(0, 255),
         /// Since when it is so.
         since: Timestamp = micros().required(),

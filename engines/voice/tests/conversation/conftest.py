@@ -150,7 +150,16 @@ class Scene:
         await self.until(lambda: len(self.said("bot")) >= count)
         assert self.line is not None
         await self.line.audio.drain()
-        await asyncio.sleep(0.05)
+        # A word or two said before would not count.
+        await asyncio.wait_for(self.line.quiet.wait(), WAIT_S)
+
+    async def hears(self, seconds: float) -> None:
+        """Wait until the customer has heard so much more of the assistant."""
+        assert self.line is not None
+        since = time.monotonic()
+        async with asyncio.timeout(WAIT_S):
+            while self.line.audio.sound_seconds(since) < seconds:  # noqa: ASYNC110 - as the line plays it
+                await asyncio.sleep(0.01)
 
     async def ended(self, seconds: float = WAIT_S) -> dict[str, Any]:
         """Wait for the end of the conversation; returns the event that ended the call."""

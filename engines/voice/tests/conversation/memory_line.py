@@ -5,6 +5,8 @@ import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 
 import numpy as np
+from pipecat.frames.frames import BotStartedSpeakingFrame, BotStoppedSpeakingFrame, Frame
+from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.transports.base_transport import BaseTransport
 
 from legs.sound import Samples
@@ -119,6 +121,11 @@ class MemoryAudio:
         """Return when the first audible piece after a moment began to sound."""
         return next((at for at, pcm in self.heard if at >= since and audible(pcm)), None)
 
+    def sound_seconds(self, since: float) -> float:
+        """Return how much sound the customer has heard from a moment on, without silences."""
+        now = time.monotonic()
+        return sum(len(pcm) / 2 / PIPELINE_HZ for at, pcm in self.heard if since <= at <= now and audible(pcm))
+
     def last_sound(self) -> float | None:
         return next((at for at, pcm in reversed(self.heard) if audible(pcm)), None)
 
@@ -137,7 +144,12 @@ class MemoryLine(Line):
         self.keys: list[str] = []
         self.transfers: list[tuple[str, str, Line | None]] = []
         self.held = False
+        self.quiet = asyncio.Event()
+        """Set while Pipecat does not take the assistant for speaking."""
+        self.quiet.set()
         self._transport = LineTransport(self.audio, self.send_dtmf)
+        # What it tells upstream comes here last.
+        self._transport.input().add_event_handler("on_before_process_frame", self._note)
         self._queue: asyncio.Queue[LineEvent] = asyncio.Queue()
         self.answered = False
         self.ended: Ended | None = None
@@ -154,6 +166,13 @@ class MemoryLine(Line):
     @property
     def events(self) -> AsyncIterator[LineEvent]:
         return until_ended(self._queue)
+
+    async def _note(self, processor: FrameProcessor, frame: Frame) -> None:
+        del processor
+        if isinstance(frame, BotStartedSpeakingFrame):
+            self.quiet.clear()
+        elif isinstance(frame, BotStoppedSpeakingFrame):
+            self.quiet.set()
 
     def happens(self, event: LineEvent) -> None:
         self._queue.put_nowait(event)
@@ -178,6 +197,7 @@ class MemoryLine(Line):
             if self.answered:
                 self.happens(Quality(4.2, 0.01, 3.0, 20.0, "PCMU"))
             self.happens(self.ended)
+            self.quiet.set()
             self.over.set()
 
     async def send_dtmf(self, digits: str) -> None:

@@ -1,8 +1,8 @@
 """A process of its own with the leg in it, which answers every call and says back what it hears.
 
 `python -m legs.host PORT CERTIFICATE SETTINGS`, with the tests' folders on the path; SETTINGS are more of the leg's, as
-JSON, and more `trunks`. It prints `ready`, then each line's events; a call to `call-PORT` has it call that port. What
-may kill a process, or needs a second stack, is tested on this one.
+JSON, and more `trunks`. It prints `ready`, then each line's events; a call to `call-PORT` has it call that port, and
+`forget` on its input takes the trunks back. What may kill a process, or needs a second stack, is tested on this one.
 """
 
 import asyncio
@@ -71,8 +71,13 @@ async def main(port: int, certificate: str, more: dict[str, Any]) -> None:
         async for arrival in leg.incoming():
             calls.add(asyncio.create_task(echo(leg, arrival)))
 
+    async def obey() -> None:
+        while await asyncio.to_thread(sys.stdin.readline) == "forget\n":
+            await leg.set_trunks([EVERYBODY])
+            print("forgotten", flush=True)
+
     serving = asyncio.create_task(serve())
-    ending = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
+    ending = asyncio.create_task(obey())
     await asyncio.wait([serving, ending], return_when=asyncio.FIRST_COMPLETED)
     await leg.stop()
     try:

@@ -54,6 +54,12 @@ class Process:
                 assert self.alive, self.errors()
                 await asyncio.sleep(0.05)
 
+    def tell(self, line: str) -> None:
+        """Write a line to its standard input."""
+        assert self.process is not None
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+
     def end_input(self) -> None:
         """Close its standard input."""
         assert self.process is not None

@@ -5,7 +5,7 @@ import socket
 from dataclasses import replace
 
 import pytest
-from baresip import Account, Runtime, UserAgent
+from baresip import Account, UserAgent
 
 from switchboard_engine.client.checks import DETAIL_MAX
 from switchboard_engine.legs import Answered, Outcome, Telephony, TrunkState, TrunkStatus
@@ -15,7 +15,7 @@ from switchboard_engine.legs.sip.registration import Registrations
 
 from .conftest import Stack, Watch, free_port
 from .peer import Peer
-from .processes import Host
+from .processes import WAIT_S, Host
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -92,7 +92,8 @@ async def test_a_call_that_is_refused_does_not_end_a_registration(stack: Stack, 
     await stack.leg.set_trunks([])
 
 
-async def test_a_stack_closes_while_a_registrar_is_silent() -> None:
+@pytest.mark.parametrize("forgets", [False, True])
+async def test_a_stack_closes_while_a_registrar_is_silent(forgets: bool) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         silent.setblocking(False)
@@ -100,9 +101,28 @@ async def test_a_stack_closes_while_a_registrar_is_silent() -> None:
         host = await Host.run(free_port(), trunks=[{**members, "password": PASSWORD}])
         async with asyncio.timeout(20):
             assert (await asyncio.get_running_loop().sock_recv(silent, 4_096)).startswith(b"REGISTER ")
+        if forgets:
+            host.tell("forget")
+            await host.wrote("forgotten")
+            await asyncio.sleep(1)
         host.end_input()
         assert await host.ended() == 0, host.errors()
         await host.stop()
+
+
+async def test_a_registration_that_is_answered_after_its_trunk_went_is_taken_back(stack: Stack, peer: Peer) -> None:
+    peer.registrar_status = 0
+    await stack.leg.set_trunks([trunk(peer, "r6")])
+    async with asyncio.timeout(WAIT_S):
+        while not peer.registrations:  # noqa: ASYNC110 - as the peer hears it
+            await asyncio.sleep(0.01)
+        await stack.leg.set_trunks([])
+        await asyncio.sleep(0.2)
+        # One request at a time: what was sent again has the same number.
+        assert len({message["cseq"] for message in peer.seen if message.method == "REGISTER"}) == 1
+        peer.registrar_status = 200
+        await peer.deregistered.wait()
+    assert [status for status in stack.statuses if status.trunk_id == "r6"] == []
 
 
 async def test_no_more_trunks_are_registered_than_the_stack_has_room_for(peer: Peer) -> None:
@@ -114,7 +134,10 @@ async def test_no_more_trunks_are_registered_than_the_stack_has_room_for(peer: P
         await asyncio.Event().wait()
         raise AssertionError
 
-    kept = Registrations(Runtime(), agent_of, statuses.append, most=2)
+    async def stop(handle: int) -> None:
+        raise AssertionError(handle)
+
+    kept = Registrations(agent_of, stop, statuses.append, most=2)
     trunks = {f"m{number}": replace(trunk(peer, f"m{number}"), username=f"user{number}") for number in range(4)}
     await kept.replace(trunks, 300)
     await asyncio.sleep(0)

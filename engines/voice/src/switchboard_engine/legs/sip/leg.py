@@ -149,7 +149,7 @@ class SipLeg:
         self._native = Native(self._on_packet, self._admit, public)
         self._nat = account.nat(settings.stun_server)
         self._registrations = Registrations(
-            self._runtime, self._agent, on_trunk, self._nat, most=settings.registrations_max
+            self._agent, self._native.stop_registering, on_trunk, self._nat, most=settings.registrations_max
         )
         self._agents: dict[str, asyncio.Future[UserAgent]] = {}
         self._agents_made = 0
@@ -253,7 +253,7 @@ class SipLeg:
         for line in list(self._lines.values()):
             with contextlib.suppress(LegError):  # then it ends with the stack
                 await line.hangup()
-        await self._registrations.close()
+        await self._registrations.replace({}, self._settings.register_every_s)
         with contextlib.suppress(LegError):  # a stack that hangs is closed all the same
             await self._native.uninstall()
         await self._runtime.close()
@@ -287,6 +287,7 @@ class SipLeg:
             self._native.transport = of.transport
             # A peer's REFER would let it place calls at our cost: refused.
             agent = await UserAgent.create(self._runtime, of, transfer_policy="reject")
+            self._native.made(agent.handle)
         agent.on_incoming(self._on_incoming)
         return agent
 

@@ -1,10 +1,10 @@
 """What the stack can do and its Python binding has no call for (baresip-python 0.5.2a3, the newest).
 
 To look at a call's sender before it rings, to ask it for a digest, to refuse with another status than 486, to hold a
-call while audio flows, and to name another address than the machine's own. All are reached by ctypes in the very
-library that the binding has loaded, through baresip's public C API (`baresip.h`, `re_sip.h`, `re_sa.h`), by functions
-alone and no structure's layout. The wheel is pinned; `Native` refuses to start on one that lacks a symbol, and the
-tests hold the rest. Pipecat has no SIP transport in 1.14.
+call while audio flows, to name another address than the machine's own, and to end the registration of a silent
+registrar. All are reached by ctypes in the very library that the binding has loaded, through baresip's public C API
+(`baresip.h`, `re_sip.h`, `re_sa.h`), by functions alone and no structure's layout. The wheel is pinned; `Native`
+refuses to start on one that lacks a symbol, and the tests hold the rest. Pipecat has no SIP transport in 1.14.
 """
 
 import ctypes
@@ -108,6 +108,10 @@ class Native:
         self._public = public
         self.transport: SipTransportName = "udp"
         """Of the agent that is being made; one is made at a time."""
+        self._made = 0
+        """Where the agent is that was made last."""
+        self._agents: dict[int, int] = {}
+        """Where agents are, by the binding's handles: they live as long as the stack."""
         self.is_open = False
         """Whether the leg takes calls; until then they are refused."""
         self._received: Packet | None = None
@@ -153,6 +157,7 @@ class Native:
             "ua_local_cuser": (text, [pointer]),
             "ua_pub_gruu_set": (None, [pointer, pointer]),
             "ua_hangup": (None, [pointer, pointer, ctypes.c_uint16, text]),
+            "ua_stop_register": (None, [pointer]),
             "uag_call_find": (pointer, [text]),
             "uag_find_msg": (pointer, [pointer]),
             "uag_sip": (pointer, []),
@@ -226,6 +231,21 @@ class Native:
         error: int = self._lib.call_modify(call)
         return error
 
+    def made(self, handle: int) -> None:
+        """Take the binding's handle of the agent that was made last."""
+        self._agents[handle] = self._made
+
+    async def stop_registering(self, handle: int) -> None:
+        """Take the registration of an agent back; a request that is under way comes to its end first.
+
+        The binding's own call sends a second request meanwhile: a stack that is closed then writes to memory that it
+        has freed (libre 4.10).
+
+        Raises:
+            LegError: the stack does not answer.
+        """
+        await self.run(lambda: self._lib.ua_stop_register(self._agents[handle]) or 0)
+
     async def run(self, job: Callable[[], int]) -> int:
         """Run a job in the SIP thread, between two of its events, and return its result.
 
@@ -279,8 +299,10 @@ class Native:
         try:
             if event == Event.SIPSESS_CONN:
                 self._on_invite(handle)
-            elif event == Event.CREATE and self._public is not None:
-                self._name_agent(self._lib.bevent_get_ua(handle), self._public)
+            elif event == Event.CREATE:
+                self._made = self._lib.bevent_get_ua(handle)
+                if self._public is not None:
+                    self._name_agent(self._made, self._public)
             elif event == Event.CALL_LOCAL_SDP and self._public is not None:
                 # It comes just before the description is written.
                 address = self._lib.call_laddr(self._lib.bevent_get_call(handle))

@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 
-from baresip import Account, BaresipError, Event, RegistrationError, Runtime, StackEvent, UserAgent
-from baresip._native import lib
+from baresip import Account, Event, RegistrationError, StackEvent, UserAgent
 from baresip.errors import split_status
 
 from ..leg import LegError, OnTrunk, Telephony, TrunkState, TrunkStatus
@@ -26,23 +25,21 @@ class Registrations:
 
     def __init__(
         self,
-        runtime: Runtime,
         agent_of: Callable[[Account], Awaitable[UserAgent]],
+        stop: Callable[[int], Awaitable[None]],
         on_trunk: OnTrunk,
         nat: tuple[str, ...] = (),
         *,
         most: int,
     ) -> None:
-        """Register nothing yet; `most` trunks at a time."""
-        self._runtime = runtime
+        """Register nothing yet, `most` trunks at a time; `stop` ends the registration of an agent, by its handle."""
         self._agent_of = agent_of
+        self._stop = stop
         self._on_trunk = on_trunk
         self._nat = nat
         self._most = most
         self._trunks: dict[str, Telephony] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._registered: set[str] = set()
-        self._is_closing = False
 
     async def replace(self, trunks: Mapping[str, Telephony], interval_s: int) -> None:
         """Register exactly these trunks, by their ids; one that is unchanged goes on undisturbed.
@@ -64,15 +61,6 @@ class Registrations:
             else:
                 self._trunks[trunk_id] = trunk
                 self._tasks[trunk_id] = asyncio.create_task(self._keep(trunk, interval_s))
-
-    async def close(self) -> None:
-        """Deregister all trunks, before the stack is closed.
-
-        Not those that are not registered: a request of theirs may be under way, and a stack that is closed with two of
-        one account writes to memory that it has freed (libre 4.10).
-        """
-        self._is_closing = True
-        await self.replace({}, 0)
 
     async def _keep(self, trunk: Telephony, interval_s: int) -> None:
         try:
@@ -96,12 +84,9 @@ class Registrations:
             await self._register_forever(trunk, agent, failures)
         finally:
             agent.off(listen)
-            # By the command itself: the binding's method does nothing for an agent that never succeeded, and the stack
-            # would go on trying.
-            if trunk.trunk_id in self._registered or not self._is_closing:
-                self._registered.discard(trunk.trunk_id)
-                with contextlib.suppress(BaresipError):
-                    await self._runtime.cmd(lib.BP_CMD_UA_UNREGISTER, args=str(agent.handle))
+            # The binding's method does nothing for an agent that never succeeded, and the stack would go on trying.
+            with contextlib.suppress(LegError):
+                await self._stop(agent.handle)
 
     async def _register_forever(self, trunk: Telephony, agent: UserAgent, failures: asyncio.Queue[str]) -> None:
         retry_s = RETRY_S
@@ -111,12 +96,10 @@ class Registrations:
             try:
                 await agent.register(timeout=TIMEOUT_S)
                 retry_s = RETRY_S
-                self._registered.add(trunk.trunk_id)
                 self._on_trunk(TrunkStatus(trunk.trunk_id, TrunkState.REGISTERED))
                 status, reason = split_status(await failures.get())
             except RegistrationError as error:
                 status, reason = error.status, error.reason
-            self._registered.discard(trunk.trunk_id)
             failure = _failure(trunk, status, reason)
             self._on_trunk(failure)
             if failure.state is TrunkState.WRONG_CREDENTIALS:
