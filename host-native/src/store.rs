@@ -24,7 +24,7 @@ use crate::room::{Holder, Room};
 use crate::seal::Seal;
 
 use backend::Backend;
-pub use backend::Ended;
+pub use backend::StoreEnd;
 use embedded::Embedded;
 use memory::MemoryRows;
 use postgres::Postgres;
@@ -140,7 +140,7 @@ impl Store {
     }
 
     /// Waits until nothing more can be read or written, and returns why.
-    pub async fn ended(&self) -> Ended {
+    pub async fn ended(&self) -> StoreEnd {
         self.backend.ended().await
     }
 

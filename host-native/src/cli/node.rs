@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard::serve::{self, Entrance, Front, Serving};
-use switchboard::store::{Ended, Standby, Store};
+use switchboard::store::{Standby, Store, StoreEnd};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::block_in_place;
@@ -97,14 +97,14 @@ impl Node<'_> {
             };
             match ended {
                 None => return self.resign(reign).await,
-                Some(Ended::Replaced) => {
+                Some(StoreEnd::Replaced) => {
                     tracing::warn!("another node serves: this one passes requests on to it");
                     self.front.set(Serving::Nobody);
                     reign.stop();
                     // What its tasks still want fails at once.
                     tokio::spawn(reign.end());
                 }
-                Some(Ended::Broken(why)) => {
+                Some(StoreEnd::Broken(why)) => {
                     reign.stop();
                     return Ok(End::Broken(why));
                 }

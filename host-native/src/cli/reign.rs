@@ -10,7 +10,7 @@ use switchboard::seal::Seal;
 use switchboard::send::{self, Outside};
 use switchboard::serve::{Front, Serving};
 use switchboard::settings::{ServeSettings, Yields};
-use switchboard::store::{Ended, Store};
+use switchboard::store::{Store, StoreEnd};
 use switchboard::vault::Vault;
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::egress::Filter;
@@ -86,7 +86,7 @@ impl Reign {
     }
 
     /// Waits until the store has ended, and returns why.
-    pub async fn ended(&self) -> Ended {
+    pub async fn ended(&self) -> StoreEnd {
         self.host.store.ended().await
     }
 

@@ -32,7 +32,7 @@ pub trait Backend: Send + Sync {
     fn confirm(&self) -> Result<(), StoreError>;
 
     /// Waits until nothing more can be read or written, and returns why.
-    fn ended(&self) -> BoxFuture<Ended>;
+    fn ended(&self) -> BoxFuture<StoreEnd>;
 
     /// Gives the rows up to whoever comes next, after the commit that is open; nothing is read or written afterwards.
     fn hand_over(&self) -> BoxFuture<()>;
@@ -64,14 +64,14 @@ pub trait Backend: Send + Sync {
 
 /// Why a store has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum StoreEnd {
     /// Another node has the rows, or may take them.
     Replaced,
     /// Something is wrong with it that the operator must look at.
     Broken(String),
 }
 
-impl std::fmt::Display for Ended {
+impl std::fmt::Display for StoreEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Replaced => "another node has taken over its rows",

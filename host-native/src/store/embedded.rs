@@ -17,7 +17,7 @@ use redb::{
 use switchboard_core::store::Change;
 use switchboard_core::view::Read;
 
-use super::backend::{Backend, BoxFuture, Ended, OpenWrite, Picture, SealState};
+use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState, StoreEnd};
 use super::{IntegrityCheck, StoreError, caught, failed};
 use crate::private::{self, Tightened};
 use crate::reserve::{Reserve, lacks_room};
@@ -154,7 +154,7 @@ impl Backend for Embedded {
         Ok(())
     }
 
-    fn ended(&self) -> BoxFuture<Ended> {
+    fn ended(&self) -> BoxFuture<StoreEnd> {
         Box::pin(std::future::pending())
     }
 

@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use super::backend::{Backend, BoxFuture, Ended, OpenWrite, Picture, SealState};
+use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState, StoreEnd};
 use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
@@ -92,7 +92,7 @@ struct Node {
     seq: watch::Sender<i64>,
     lease: Lease,
     /// Why the node has ended, once it has.
-    ended: watch::Sender<Option<Ended>>,
+    ended: watch::Sender<Option<StoreEnd>>,
     clock: Arc<Clock>,
     presence: Presence,
 }
@@ -173,14 +173,14 @@ impl Drop for Postgres {
 
 impl Node {
     /// Ends the node: it answers and writes nothing any more.
-    fn end(&self, why: Ended) -> StoreError {
+    fn end(&self, why: StoreEnd) -> StoreError {
         let error = StoreError::of("this node has ended", &why);
         self.end_once(why);
         error
     }
 
     /// Ends the node; returns whether it had not ended before.
-    fn end_once(&self, why: Ended) -> bool {
+    fn end_once(&self, why: StoreEnd) -> bool {
         self.ended.send_if_modified(|ended| {
             let is_first = ended.is_none();
             ended.get_or_insert(why);
@@ -203,7 +203,7 @@ impl Node {
             let loaded = self.loader.lock().await.load(reads.clone()).await;
             let loaded = match loaded {
                 Ok(loaded) => loaded,
-                Err(Unloaded::Replaced) => return Err(self.end(Ended::Replaced)),
+                Err(Unloaded::Replaced) => return Err(self.end(StoreEnd::Replaced)),
                 Err(Unloaded::Failed(_)) if Instant::now() < until => {
                     tokio::time::sleep(AGAIN).await;
                     continue;
@@ -265,8 +265,8 @@ impl Node {
 
     fn failed(&self, uncommitted: Uncommitted) -> StoreError {
         match uncommitted {
-            Uncommitted::Replaced => self.end(Ended::Replaced),
-            Uncommitted::Strange(why) => self.end(Ended::Broken(format!("the database is not what it was: {why}"))),
+            Uncommitted::Replaced => self.end(StoreEnd::Replaced),
+            Uncommitted::Strange(why) => self.end(StoreEnd::Broken(format!("the database is not what it was: {why}"))),
             Uncommitted::Refused(why) => StoreError::of("the database refused a commit", &why),
             Uncommitted::Unknown(why) => StoreError::of("what became of a commit is not known", &why),
         }
@@ -340,11 +340,11 @@ impl Backend for Postgres {
         self.node.confirm()
     }
 
-    fn ended(&self) -> BoxFuture<Ended> {
+    fn ended(&self) -> BoxFuture<StoreEnd> {
         let mut ended = self.node.ended.subscribe();
         Box::pin(async move {
             let why = ended.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
-            why.unwrap_or(Ended::Replaced)
+            why.unwrap_or(StoreEnd::Replaced)
         })
     }
 

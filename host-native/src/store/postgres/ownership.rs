@@ -11,7 +11,7 @@ use super::link::{DatabaseLink, told};
 use super::{LEASE, Node};
 use crate::seal::KeyId;
 use crate::store::StoreError;
-use crate::store::backend::{Ended, SealState};
+use crate::store::backend::{SealState, StoreEnd};
 
 /// How often a node shows that it lives.
 const BEAT: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ async fn show_life(node: &Node, link: &DatabaseLink) -> bool {
     match tokio::time::timeout(LEASE, beat(link, &node.id)).await {
         Ok(Ok(Some(seq))) if seq < known => {
             let why = format!("the database went back in time: from commit {known} of this node to {seq}");
-            node.end(Ended::Broken(why));
+            node.end(StoreEnd::Broken(why));
             false
         }
         Ok(Ok(Some(_))) => {
@@ -68,7 +68,7 @@ async fn show_life(node: &Node, link: &DatabaseLink) -> bool {
             true
         }
         Ok(Ok(None)) => {
-            node.end(Ended::Replaced);
+            node.end(StoreEnd::Replaced);
             false
         }
         Ok(Err(error)) => {
@@ -93,7 +93,7 @@ pub(super) async fn end(node: &Node) {
     let ended = async {
         // A commit that still runs ends first, and none begins any more.
         let _lane = node.lane.lock().await;
-        if !node.end_once(Ended::Replaced) {
+        if !node.end_once(StoreEnd::Replaced) {
             return Some(1);
         }
         let link = DatabaseLink::to(&node.target).await.ok()?;
