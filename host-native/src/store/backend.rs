@@ -90,3 +90,10 @@ pub enum SealState {
     /// No value is: its id is forgotten.
     None,
 }
+
+impl SealState {
+    /// Returns the state of a key with which some values are sealed, or every one.
+    pub fn of(every: bool) -> Self {
+        if every { Self::Every } else { Self::Some }
+    }
+}

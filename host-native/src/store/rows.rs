@@ -32,14 +32,45 @@ impl Snapshot {
     /// Returns at most `limit` rows as stored, sealed ones still sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
         let scan = Scan { from: range.start, to: range.end, order: Order::Ascending, limit };
-        let unread = |stop| StoreError::of("the store cannot be read", &format!("{stop:?}"));
         copies(|visit| self.picture.scan(scan, visit)).map_err(unread)
+    }
+
+    /// Shows every row as stored, in the order of their keys: for backups and copies.
+    pub fn each_stored(
+        &self,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        shown_stored(&*self.picture, visit)
     }
 
     /// Returns the view for one exchange; without `limits` nobody is rate-limited.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
         RowsView::of(Arc::clone(&self.picture), &self.seal, &self.memory, limits)
     }
+}
+
+/// Shows every row of a picture as stored, in the order of their keys.
+pub(super) fn shown_stored(
+    picture: &dyn Picture,
+    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let Range { start: from, end: to } = key::everything();
+    let scan = Scan { from, to, order: Order::Ascending, limit: usize::MAX };
+    let mut refused = None;
+    let shown = picture.scan(scan, &mut |key, value| {
+        visit(key, value).map_err(|error| {
+            refused = Some(error);
+            Stop::Failed
+        })
+    });
+    match refused {
+        Some(error) => Err(error),
+        None => shown.map_err(unread),
+    }
+}
+
+fn unread(stop: Stop) -> StoreError {
+    StoreError::of("the store cannot be read", &format!("{stop:?}"))
 }
 
 /// Rate limits and load of the host, as one exchange sees them.

@@ -16,9 +16,7 @@ use super::load::Loader;
 use super::rows::KnownRows;
 use super::target::DatabaseTarget;
 use super::{LEASE, Lane, Lease, Node, Rows, load, schema};
-use crate::seal::KeyId;
 use crate::store::StoreError;
-use crate::store::backend::SealState;
 
 /// How long another node must not have been heard of before its rows are taken: longer than it may answer without being
 /// heard of, even if its clock runs slower by half.
@@ -185,32 +183,4 @@ pub(super) async fn end(node: &Node) {
     if node.ended.borrow().is_none() && !matches!(tokio::time::timeout(END, ended).await, Ok(Some(1))) {
         tracing::warn!("the rows were not given up: the next node waits for {SILENCE:?}");
     }
-}
-
-/// Returns the ids of the keys that values are sealed with.
-pub(super) async fn seals(node: &Node) -> Result<Vec<(KeyId, bool)>, StoreError> {
-    let link = DatabaseLink::to(&node.target).await.map_err(|error| StoreError::of(WHAT, &error))?;
-    let read = "SELECT substr(name, 6), value FROM meta WHERE name LIKE 'seal:%' ORDER BY name";
-    let rows = link.client.query(read, &[]).await.map_err(|error| refused(&error))?;
-    let one = |row: &tokio_postgres::Row| {
-        let id = u32::from_str_radix(row.get(0), 16).map_err(|error| StoreError::of(WHAT, &error))?;
-        Ok((id.to_be_bytes(), row.get::<_, &str>(1) == "every"))
-    };
-    rows.iter().map(one).collect()
-}
-
-/// Notes what is known of keys that values are sealed with.
-pub(super) async fn note_seals(node: &Node, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
-    let link = DatabaseLink::to(&node.target).await.map_err(|error| StoreError::of(WHAT, &error))?;
-    for (id, state) in seals {
-        let name = format!("seal:{:08x}", u32::from_be_bytes(id));
-        let put = "INSERT INTO meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        let done = match state {
-            SealState::Some => link.client.execute(put, &[&name, &"some"]).await,
-            SealState::Every => link.client.execute(put, &[&name, &"every"]).await,
-            SealState::None => link.client.execute("DELETE FROM meta WHERE name = $1", &[&name]).await,
-        };
-        done.map_err(|error| refused(&error))?;
-    }
-    Ok(())
 }

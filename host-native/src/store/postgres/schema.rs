@@ -57,10 +57,13 @@ async fn made(client: &mut Client, store: &str) -> Result<bool, Error> {
     Ok(true)
 }
 
+fn unread(error: Error) -> StoreError {
+    StoreError::of(WHAT, &told(&error))
+}
+
 /// Refuses a database that would lose what it was given, or that holds something else; warns of one that may lose it
 /// with its machine.
 pub(super) async fn check(client: &Client) -> Result<(), StoreError> {
-    let unread = |error: Error| StoreError::of(WHAT, &told(&error));
     for (name, refused) in
         [("fsync", &["off"][..]), ("full_page_writes", &["off"]), ("synchronous_commit", &["off", "local"])]
     {
@@ -78,6 +81,11 @@ pub(super) async fn check(client: &Client) -> Result<(), StoreError> {
              acknowledged"
         );
     }
+    check_tables(client).await
+}
+
+/// Refuses a database that holds something else than this release reads.
+pub(super) async fn check_tables(client: &Client) -> Result<(), StoreError> {
     let is_there = "SELECT to_regclass('switchboard.meta') IS NOT NULL AND to_regclass('switchboard.kv') IS NOT NULL";
     if !client.query_one(is_there, &[]).await.map_err(unread)?.get::<_, bool>(0) {
         return Err(StoreError::of(WHAT, &"it has no tables yet: `switchboard store init URL` makes them"));
