@@ -5,14 +5,14 @@
 //! number of rows (u64 LE) and the SHA-256 of everything before it. That digest tells whether two stores have the same
 //! rows, wherever they are kept.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::{Read, Write};
 
 use sha2::{Digest, Sha256};
 use switchboard_core::key::Key;
 use switchboard_core::view::Bytes;
 
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, StoredVisitor};
 
 const MAGIC: &[u8; 6] = b"SWBK1\n";
 /// Most bytes of a key and its value: a reader holds one row at a time.
@@ -31,7 +31,10 @@ pub struct RowsDigest {
 impl RowsDigest {
     /// Returns the digest in hexadecimal.
     pub fn hex(&self) -> String {
-        self.sha256.iter().map(|byte| format!("{byte:02x}")).collect()
+        self.sha256.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
     }
 }
 
@@ -120,7 +123,7 @@ impl<R: Read> BackupReader<R> {
     }
 
     /// Shows every row, and fails at the end if they are not what was written.
-    pub fn each(mut self, visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    pub fn each(mut self, visit: &mut StoredVisitor<'_>) -> Result<(), StoreError> {
         while let Some((key, value)) = self.next()? {
             if self.last.as_ref().is_some_and(|last| *last >= key) {
                 return Err(damaged("its rows are not in the order of their keys"));

@@ -15,7 +15,7 @@ use switchboard_core::view::Bytes;
 
 use crate::backup::{BackupWriter, RowsDigest};
 use crate::seal::{KeyId, sealed_with};
-use crate::store::{DatabaseFill, Store, StoreError, caught};
+use crate::store::{DatabaseFill, Store, StoreError, StoredVisitor, caught};
 
 pub use file::{BackupFile, BackupFill};
 pub use folder::FolderFill;
@@ -23,9 +23,6 @@ pub use place::Place;
 
 /// Bytes of rows that are put at once.
 const GROUP_BYTES: usize = 8 << 20;
-
-/// Callback for each row, key and value, as stored.
-pub type StoredVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'v;
 
 /// Where rows come from. Nobody changes them meanwhile.
 pub trait RowSource {
@@ -222,7 +219,9 @@ mod tests {
         let mut target = Target::default();
         let copied = copy(&mut source, &mut target).expect("it is copied");
         assert_eq!((copied.read, copied.read.rows), (copied.written, 21));
-        assert!(target.groups.iter().all(|group| group.iter().map(|(_, value)| value.len()).sum::<usize>() <= GROUP_BYTES));
+        assert!(
+            target.groups.iter().all(|group| group.iter().map(|(_, value)| value.len()).sum::<usize>() <= GROUP_BYTES)
+        );
         assert_eq!(target.groups.concat(), source.0);
         assert_eq!(target.kept, Some(vec![(*b"seen", false), (*b"used", true)]));
         assert!(!target.is_undone);

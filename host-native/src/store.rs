@@ -23,9 +23,9 @@ use crate::seal::Seal;
 use backend::Backend;
 use embedded::Embedded;
 use memory::MemoryRows;
-use postgres::Postgres;
 pub use postgres::DatabaseFill;
-pub use rows::{Admission, RowsView, Snapshot};
+use postgres::Postgres;
+pub use rows::{Admission, RowsView, Snapshot, StoredVisitor};
 pub use write::{Write, WriteView};
 
 /// Error of the store, as a phrase: what failed, and why.

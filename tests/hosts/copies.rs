@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use switchboard::backup::BackupWriter;
+use switchboard::backup::{BackupWriter, RowsDigest};
 use switchboard_tests::house::{assistant, tool, with};
 
 use crate::server::{Folder, Server, call, run};
@@ -47,10 +47,6 @@ fn bytes(file: &str) -> Vec<u8> {
     std::fs::read(file).expect("a file")
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[test]
 fn a_store_goes_into_a_backup_and_comes_back() {
     let folder = Folder::new();
@@ -59,7 +55,7 @@ fn a_store_goes_into_a_backup_and_comes_back() {
     let key = filled(&data, &[]);
     let told = copy(&data, &first);
     let backup = bytes(&first);
-    let digest = hex(&backup[backup.len() - 32..]);
+    let digest = RowsDigest { rows: 0, sha256: *backup.last_chunk().expect("a digest") }.hex();
     assert_eq!((&told["from"]["sha256"], &told["to"]["sha256"]), (&json!(digest), &json!(digest)));
     assert_eq!((&told["from"]["store"], &told["to"]["store"]), (&json!(data), &json!(first)));
     assert!(told["from"]["rows"].as_u64().is_some_and(|rows| rows > 20) && told["from"]["rows"] == told["to"]["rows"]);
@@ -94,7 +90,8 @@ fn what_is_sealed_stays_sealed_and_needs_its_key() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("it is sealed with key ") && said.contains(", which was not given"), "{said}");
         assert!(run(&[&["verify", store], &with_key[..]].concat()).status.success());
-        let server = Server::start(Path::new(store.trim_end_matches('/')), &[&["--engine", "none"], &with_key[..]].concat());
+        let server =
+            Server::start(Path::new(store.trim_end_matches('/')), &[&["--engine", "none"], &with_key[..]].concat());
         let (status, tools) = call("GET", &format!("{}/user/tools/1", server.text("url")), &key, None);
         assert!(status == 200 && tools.to_string().contains(HEADER), "{tools}");
     }
@@ -181,7 +178,8 @@ fn a_damaged_backup_leaves_nothing() {
         assert!(!folder.path("new").exists() && !Path::new(&other).exists(), "{at}");
         assert_eq!(std::fs::read_dir(folder.path("empty")).expect("a folder").count(), 0, "{at}");
     }
-    let left: Vec<_> = std::fs::read_dir(&folder.0).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(&folder.0).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("partial")), "{left:?}");
     // One byte anywhere is enough.
     for at in (10..end).step_by(end / 40) {

@@ -26,9 +26,7 @@ pub fn copy(CopyArgs { from, to }: &CopyArgs, json: bool) -> Result<(), Failed> 
     let mut target = to.fill()?;
     let Copied { read, written } = copy::copy(&mut *source, &mut *target)?;
     if json {
-        let side = |place: &Place, rows: RowsDigest| {
-            json!({ "store": place.to_string(), "rows": rows.rows, "sha256": rows.hex() })
-        };
+        let side = |place: &Place, rows: RowsDigest| json!({ "store": place.to_string(), "rows": rows.rows, "sha256": rows.hex() });
         return say(&json!({ "from": side(&from, read), "to": side(&to, written) }).to_string());
     }
     say(&format!("{from}: {read}"))?;

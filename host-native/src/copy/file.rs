@@ -7,11 +7,11 @@ use std::path::Path;
 use switchboard_core::key::Key;
 use switchboard_core::view::Bytes;
 
-use super::{RowSource, RowTarget, StoredVisitor};
+use super::{RowSource, RowTarget};
 use crate::backup::{BackupReader, BackupWriter};
 use crate::private::{Existing, PartialFile};
 use crate::seal::KeyId;
-use crate::store::StoreError;
+use crate::store::{StoreError, StoredVisitor};
 
 const BUFFER_BYTES: usize = 256 << 10;
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use switchboard_core::key::Key;
 use switchboard_core::view::Bytes;
 
-use super::{RowTarget, StoredVisitor};
+use super::RowTarget;
 use crate::private;
 use crate::seal::KeyId;
-use crate::store::{Store, StoreError, caught};
+use crate::store::{Store, StoreError, StoredVisitor, caught};
 
 /// Folder of the store that is not complete, in the data folder: a service does not open it.
 const PARTIAL: &str = "partial";
@@ -94,7 +94,8 @@ impl RowTarget for FolderFill {
 
     fn undo(&mut self) -> Result<(), StoreError> {
         self.store = None;
-        let left = |error| StoreError::of("not all of it could be removed", &format!("{}: {error}", self.folder.display()));
+        let left =
+            |error| StoreError::of("not all of it could be removed", &format!("{}: {error}", self.folder.display()));
         self.remove().map_err(left)
     }
 }

@@ -35,7 +35,8 @@ impl Place {
             (None, Ok(meta)) if meta.is_dir() => Ok(Self::Folder(path.to_owned())),
             (None, Ok(_)) => Ok(Self::Backup(path.to_owned())),
             (None, Err(error)) => {
-                let why = format!("{error}; a store is a data folder, a backup or postgres://USER:PASSWORD@HOST/DATABASE");
+                let why =
+                    format!("{error}; a store is a data folder, a backup or postgres://USER:PASSWORD@HOST/DATABASE");
                 Err(StoreError::of(text, &why))
             }
         }
@@ -47,7 +48,9 @@ impl Place {
         match Self::database(text) {
             Some(database) => Ok(database),
             None if path.is_dir() || text.ends_with('/') => Ok(Self::Folder(path.to_owned())),
-            None if path.exists() || path.extension().is_some_and(|end| end == BACKUP) => Ok(Self::Backup(path.to_owned())),
+            None if path.exists() || path.extension().is_some_and(|end| end == BACKUP) => {
+                Ok(Self::Backup(path.to_owned()))
+            }
             None => {
                 let why = "say what it is to be: a data folder ends in / (DIR/), a backup in .swbk, and a PostgreSQL is \
                            postgres://USER:PASSWORD@HOST/DATABASE";

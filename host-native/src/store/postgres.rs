@@ -27,7 +27,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState};
+use super::backend::{Backend, BoxFuture, NotedKeys, OpenWrite, Picture, SealState};
 use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
@@ -135,7 +135,7 @@ impl Postgres {
     }
 
     /// Returns all rows of the store of a URL at one moment, and the keys that they are sealed with, whoever serves it.
-    pub fn look(url: &str) -> Result<(Arc<dyn Picture>, Vec<(KeyId, bool)>), StoreError> {
+    pub fn look(url: &str) -> Result<(Arc<dyn Picture>, NotedKeys), StoreError> {
         let target = DatabaseTarget::of(url)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let (whole, keys) = Whole::look(&target, runtime.map_err(failed("the store cannot be opened"))?)?;

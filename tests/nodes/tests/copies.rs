@@ -145,7 +145,10 @@ fn a_store_is_not_copied_while_a_node_lives_but_checked() {
         let verified = run(&["verify", &url]);
         assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
     }
-    assert_eq!((rows_in(&site, "other"), folder.path("a.swbk").exists(), folder.path("new").exists()), (0, false, false));
+    assert_eq!(
+        (rows_in(&site, "other"), folder.path("a.swbk").exists(), folder.path("new").exists()),
+        (0, false, false)
+    );
     load.more(100);
     let loaded = load.end();
     loaded.is_stored(&agency, &node);
@@ -176,14 +179,20 @@ fn what_cannot_be_copied_or_checked_is_said() {
     }
     site.instance.run_in("other", "REVOKE INSERT ON switchboard.kv FROM other").expect("it is done");
     let said = refusal(&["copy", &data, &other]);
-    assert!(said.contains(&format!("{UNTOUCHED}the database cannot be filled: permission denied for table kv")), "{said}");
+    assert!(
+        said.contains(&format!("{UNTOUCHED}the database cannot be filled: permission denied for table kv")),
+        "{said}"
+    );
     assert!(refusal(&["verify", &bare]).contains("it has no tables yet"));
     assert!(run(&["verify", &url]).status.success());
     // The heads and chunks of all sets.
     site.instance.run_in("calls", "DELETE FROM switchboard.kv WHERE get_byte(k, 7) = 3").expect("it is done");
     let damaged = run(&["verify", &url, "--json"]);
     let report: Value = serde_json::from_slice(&damaged.stdout).expect("JSON");
-    assert!(!damaged.status.success() && report["faults"].as_array().is_some_and(|faults| !faults.is_empty()), "{report}");
+    assert!(
+        !damaged.status.success() && report["faults"].as_array().is_some_and(|faults| !faults.is_empty()),
+        "{report}"
+    );
 }
 
 /// Returns rows of many accounts and of the root, with its queues, and some of several megabytes: 24 MB in all.

@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::seal::KeyId;
 use crate::store::StoreError;
 use crate::store::backend::SealState;
-use crate::store::rows::shown_stored;
+use crate::store::rows::{StoredVisitor, shown_stored};
 
 const WHAT: &str = "the database cannot be filled";
 const ROWS: &str = "COPY kv (k, v) FROM STDIN BINARY";
@@ -57,7 +57,8 @@ impl DatabaseFill {
         let whole = runtime.block_on(Whole::filling(&postgres.node.target, runtime.clone()))?;
         let any = runtime.block_on(whole.client().query_one("SELECT EXISTS (SELECT FROM kv)", &[]));
         if any.map_err(|error| failed(&error))?.get(0) {
-            let why = format!("{} holds rows already: only a store without any is filled", postgres.node.target.shown());
+            let why =
+                format!("{} holds rows already: only a store without any is filled", postgres.node.target.shown());
             return Err(StoreError::of(WHAT, &why));
         }
         Ok(Self { whole, postgres, outcome: Outcome::Open })
@@ -70,10 +71,7 @@ impl DatabaseFill {
     }
 
     /// Shows every row that stands there, as stored, in the order of their keys.
-    pub fn read_back(
-        &mut self,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    pub fn read_back(&mut self, visit: &mut StoredVisitor<'_>) -> Result<(), StoreError> {
         shown_stored(&self.whole, visit)
     }
 

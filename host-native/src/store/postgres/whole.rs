@@ -13,9 +13,8 @@ use super::link::{DatabaseLink, told};
 use super::place::{self, SLOTS};
 use super::target::DatabaseTarget;
 use super::{load, schema, seals};
-use crate::seal::KeyId;
 use crate::store::StoreError;
-use crate::store::backend::Picture;
+use crate::store::backend::{NotedKeys, Picture};
 
 /// Rows read at once.
 const BATCH: usize = 1_000;
@@ -92,7 +91,7 @@ impl Whole {
     }
 
     /// Reads the rows of this moment of whatever node serves, and the seal keys that are noted, on a runtime of its own.
-    pub fn look(target: &DatabaseTarget, runtime: Runtime) -> Result<(Self, Vec<(KeyId, bool)>), StoreError> {
+    pub fn look(target: &DatabaseTarget, runtime: Runtime) -> Result<(Self, NotedKeys), StoreError> {
         let handle = runtime.handle().clone();
         let (whole, keys) = handle.block_on(async {
             let whole = Self::with(target, handle.clone(), READING).await?;
