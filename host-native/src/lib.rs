@@ -8,6 +8,7 @@ pub mod address;
 pub mod apart;
 pub mod backup;
 pub mod clock;
+pub mod copy;
 pub mod edge;
 pub mod extract;
 pub mod follow;

@@ -27,9 +27,10 @@ use backend::Backend;
 pub use backend::StoreEnd;
 use embedded::Embedded;
 use memory::MemoryRows;
+pub use postgres::DatabaseFill;
 use postgres::Postgres;
 pub use postgres::Standby;
-pub use rows::{Admission, RowsView, Snapshot};
+pub use rows::{Admission, RowsView, Snapshot, StoredVisitor};
 pub use write::{Write, WriteView};
 
 /// Error of the store, as a phrase: what failed, and why.
@@ -108,6 +109,18 @@ impl Store {
     /// Makes the tables of a store in the PostgreSQL of a URL; returns whether they were missing.
     pub fn init(url: &str) -> Result<bool, StoreError> {
         Postgres::init(url)
+    }
+
+    /// Returns a snapshot of the store in the PostgreSQL of a URL, without becoming its node: for checks while one serves.
+    pub fn look(url: &str, seal: Seal) -> Result<Snapshot, StoreError> {
+        let (picture, keys) = Postgres::look(url)?;
+        sealing::refuse_missing(&keys, &seal)?;
+        Ok(Snapshot::of(picture, Arc::new(seal), Arc::default()))
+    }
+
+    /// Returns which database a URL names, for people; a password is never shown.
+    pub fn shown(url: &str) -> String {
+        Postgres::shown(url)
     }
 
     fn of(backend: impl Backend + 'static) -> Self {

@@ -11,6 +11,7 @@ mod conversations;
 mod conversations_bounds;
 mod conversations_followed;
 mod conversations_models;
+mod copies;
 mod edge;
 mod egress;
 mod extract;

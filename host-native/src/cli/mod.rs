@@ -2,6 +2,7 @@
 
 mod announce;
 mod chat;
+mod copy;
 mod engine_check;
 mod extract;
 mod listen;
@@ -84,10 +85,10 @@ enum Command {
         #[command(flatten)]
         at: At,
     },
-    /// Check the store of a data folder that no service has open
+    /// Check a store: that of a data folder that no service has open, or one in a PostgreSQL, also while a node serves it
     Verify {
-        /// Data folder of the store
-        folder: PathBuf,
+        /// Data folder of the store, or URL of the PostgreSQL
+        store: String,
         #[command(flatten)]
         seal: SealKeys,
     },
@@ -108,6 +109,8 @@ enum Command {
         /// Folder to create; one that exists must be empty
         folder: PathBuf,
     },
+    /// Copy all rows of a store to another place, and compare both
+    Copy(copy::CopyArgs),
     /// Print the `OpenAPI` document
     Openapi,
     /// Print a script that completes commands and flags in a shell
@@ -353,10 +356,11 @@ pub fn main() -> ExitCode {
         Command::Backup { file, force, at } => {
             remote::backup(&file, if force { Existing::Replace } else { Existing::Keep }, &at, json)
         }
-        Command::Verify { folder, seal } => offline::verify(&folder, &seal, json),
+        Command::Verify { store, seal } => offline::verify(&store, &seal, json),
         Command::Store { command: StoreCommand::Init { url } } => offline::init(&url, json),
         Command::SealKey { file } => offline::seal_key(file.as_deref(), json),
         Command::Restore { file, folder } => offline::restore(&file, &folder, json),
+        Command::Copy(places) => copy::copy(&places, json),
         Command::Openapi => offline::openapi(),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { folder } => manual::man(folder.as_deref(), json),

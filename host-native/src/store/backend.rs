@@ -14,6 +14,9 @@ use crate::seal::KeyId;
 /// What a backend does meanwhile.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
+/// Ids of the keys that values are sealed with; true once every value is sealed with that key.
+pub type NotedKeys = Vec<(KeyId, bool)>;
+
 /// Keeps rows durably, sorted by their keys.
 pub trait Backend: Send + Sync {
     /// Returns everything committed so far.
@@ -110,4 +113,11 @@ pub enum SealState {
     Every,
     /// No value is: its id is forgotten.
     None,
+}
+
+impl SealState {
+    /// Returns the state of a key with which some values are sealed, or every one.
+    pub fn of(every: bool) -> Self {
+        if every { Self::Every } else { Self::Some }
+    }
 }

@@ -4,12 +4,14 @@
 //! reads ask nobody. A node that could not be heard of for [`LEASE`] stops answering; whoever takes over waits longer.
 
 mod fence;
+mod fill;
 mod link;
 mod load;
 mod ownership;
 mod place;
 mod rows;
 mod schema;
+mod seals;
 mod standby;
 mod target;
 mod whole;
@@ -26,12 +28,14 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState, StoreEnd};
+use super::backend::{Backend, BoxFuture, NotedKeys, OpenWrite, Picture, SealState, StoreEnd};
 use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
 
 use fence::{Changes, Fence, Id, Uncommitted};
+pub use fill::DatabaseFill;
+use link::DatabaseLink;
 use load::{Loader, Unloaded};
 use rows::KnownRows;
 pub use standby::Standby;
@@ -153,6 +157,19 @@ impl Postgres {
         waiting.block_on(standby.turn(Others::Refuse, |_| {}))
     }
 
+    /// Returns all rows of the store of a URL at one moment, and the keys that they are sealed with, whoever serves it.
+    pub fn look(url: &str) -> Result<(Arc<dyn Picture>, NotedKeys), StoreError> {
+        let target = DatabaseTarget::of(url)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let (whole, keys) = Whole::look(&target, runtime.map_err(failed("the store cannot be opened"))?)?;
+        Ok((Arc::new(whole), keys))
+    }
+
+    /// Returns which database a URL names, for people.
+    pub fn shown(url: &str) -> String {
+        DatabaseTarget::of(url).map_or_else(|error| error.to_string(), |target| target.shown())
+    }
+
     fn runtime(&self) -> Result<&Runtime, StoreError> {
         self.driver.runtime()
     }
@@ -193,6 +210,11 @@ impl Node {
             return Err(StoreError::of("this node has ended", why));
         }
         if self.lease.holds() { Ok(()) } else { Err(StoreError::Failed("the database is not reached".into())) }
+    }
+
+    /// Makes a connection for one task.
+    async fn link(&self) -> Result<DatabaseLink, StoreError> {
+        DatabaseLink::to(&self.target).await.map_err(failed("the store cannot be opened"))
     }
 
     /// Reads rows, which are at hand then.
@@ -360,7 +382,7 @@ impl Backend for Postgres {
     }
 
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {
-        self.runtime()?.block_on(ownership::seals(&self.node))
+        self.runtime()?.block_on(async { seals::read(&self.node.link().await?.client).await })
     }
 
     fn check(&mut self) -> Result<bool, StoreError> {
@@ -417,7 +439,7 @@ impl OpenWrite for LaneWrite {
         let Self { node, lane, runtime } = &mut *self;
         runtime.block_on(async {
             if !seals.is_empty() {
-                ownership::note_seals(node, seals).await?;
+                seals::note(&node.link().await?.client, seals).await?;
             }
             if changes.is_empty() { Ok(()) } else { node.commit(lane, changes).await }
         })

@@ -16,6 +16,9 @@ use crate::large::LargeReads;
 use crate::limiter::{Limiter, RateDecisions};
 use crate::seal::{Seal, sealed_with};
 
+/// Callback for each row as stored, key and value.
+pub type StoredVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'v;
+
 /// A consistent snapshot of all rows that the backend keeps; rows in memory are those of the moment, which only the
 /// writer changes.
 pub struct Snapshot {
@@ -32,14 +35,39 @@ impl Snapshot {
     /// Returns at most `limit` rows as stored, sealed ones still sealed: for backups.
     pub fn stored(&self, range: Range<Key>, limit: usize) -> Result<Vec<(Key, Bytes)>, StoreError> {
         let scan = Scan { from: range.start, to: range.end, order: Order::Ascending, limit };
-        let unread = |stop| StoreError::of("the store cannot be read", &format!("{stop:?}"));
-        copies(|visit| self.picture.scan(scan, visit)).map_err(unread)
+        copies(|visit| self.picture.scan(scan, visit)).map_err(|stop| unread(&stop))
+    }
+
+    /// Shows every row as stored, in the order of their keys: for backups and copies.
+    pub fn each_stored(&self, visit: &mut StoredVisitor<'_>) -> Result<(), StoreError> {
+        shown_stored(&*self.picture, visit)
     }
 
     /// Returns the view for one exchange; without `limits` nobody is rate-limited.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
         RowsView::of(Arc::clone(&self.picture), &self.seal, &self.memory, limits)
     }
+}
+
+/// Shows every row of a picture as stored, in the order of their keys.
+pub(super) fn shown_stored(picture: &dyn Picture, visit: &mut StoredVisitor<'_>) -> Result<(), StoreError> {
+    let Range { start: from, end: to } = key::everything();
+    let scan = Scan { from, to, order: Order::Ascending, limit: usize::MAX };
+    let mut refused = None;
+    let shown = picture.scan(scan, &mut |key, value| {
+        visit(key, value).map_err(|error| {
+            refused = Some(error);
+            Stop::Failed
+        })
+    });
+    match refused {
+        Some(error) => Err(error),
+        None => shown.map_err(|stop| unread(&stop)),
+    }
+}
+
+fn unread(stop: &Stop) -> StoreError {
+    StoreError::of("the store cannot be read", &format!("{stop:?}"))
 }
 
 /// Rate limits and load of the host, as one exchange sees them.

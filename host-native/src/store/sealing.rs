@@ -1,7 +1,6 @@
 //! How a store takes its seal keys: their ids are kept in a table of their own, and values not sealed with the current
 //! key are sealed anew.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,14 +36,18 @@ impl Store {
 
     /// Gives the store its keys without changing it; fails if a key it was sealed with is missing.
     pub fn opened(self, seal: Seal) -> Result<Self, StoreError> {
-        let seals = self.backend.seals()?;
-        match seals.iter().find(|(id, _)| !seal.knows(*id)) {
-            Some((id, _)) => {
-                let why = format!("it is sealed with key {}, which was not given", named(*id));
-                Err(StoreError::of("the store cannot be opened", &why))
-            }
-            None => Ok(Self { seal: Arc::new(seal), ..self }),
-        }
+        refuse_missing(&self.backend.seals()?, &seal)?;
+        Ok(Self { seal: Arc::new(seal), ..self })
+    }
+
+    /// Returns the ids of the keys that values are sealed with; true once every value is sealed with that key.
+    pub fn noted_keys(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {
+        self.backend.seals()
+    }
+
+    /// Notes keys that values are sealed with; true if every value is sealed with that key.
+    pub fn note_keys(&self, keys: &[(KeyId, bool)]) -> Result<(), StoreError> {
+        self.note_seals(keys.iter().map(|(id, every)| (*id, SealState::of(*every))).collect())
     }
 
     fn note_seals(&self, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
@@ -84,13 +87,20 @@ impl Store {
         }
     }
 
-    /// Commits rows of a backup as they are, sealed ones still sealed, and records the keys they need.
+    /// Commits rows of another store as they are, sealed ones still sealed. The keys they need are yet to be noted.
     pub fn put_back(&self, rows: Vec<(Key, Bytes)>) -> Result<(), StoreError> {
-        let needed: BTreeSet<KeyId> = rows.iter().filter_map(|(at, value)| sealed_with(at, value)).collect();
-        let seals = needed.into_iter().map(|id| (id, SealState::Some)).collect();
         let changes = rows.into_iter().map(|(at, value)| Change::Put(at, value)).collect();
-        self.backend.begin()?.commit(changes, seals)
+        self.backend.begin()?.commit(changes, Vec::new())
     }
+}
+
+/// Fails if a key that values are sealed with is missing.
+pub(super) fn refuse_missing(keys: &[(KeyId, bool)], seal: &Seal) -> Result<(), StoreError> {
+    let missing = keys.iter().find(|(id, _)| !seal.knows(*id));
+    missing.map_or(Ok(()), |(id, _)| {
+        let why = format!("it is sealed with key {}, which was not given", named(*id));
+        Err(StoreError::of("the store cannot be opened", &why))
+    })
 }
 
 fn named(id: KeyId) -> String {

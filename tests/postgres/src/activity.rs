@@ -2,7 +2,7 @@
 
 use crate::instance::Instance;
 use crate::runtime::wait_until;
-use crate::session::SqlSession;
+use crate::session::{SqlSession, TextRow};
 
 /// A process of the server, as `pg_stat_activity` shows it. What is not known is an empty text.
 #[derive(Clone, Debug)]
@@ -69,12 +69,16 @@ impl Instance {
         self.end("pg_terminate_backend", application_name, wait_event)
     }
 
-    /// Returns the number of rows of a table in a database.
-    pub fn count_rows(&self, database: &str, table: &str) -> Result<u64, String> {
+    /// Runs statements as a superuser in a database, on a connection of their own.
+    pub fn run_in(&self, database: &str, sql: &str) -> Result<Vec<TextRow>, String> {
         let mut config = self.config();
         config.dbname(database);
-        let session = SqlSession::open(&config).map_err(|error| error.to_string())?;
-        let rows = session.run(&format!("SELECT count(*) FROM {table}"))?;
+        SqlSession::open(&config).map_err(|error| error.to_string())?.run(sql)
+    }
+
+    /// Returns the number of rows of a table in a database.
+    pub fn count_rows(&self, database: &str, table: &str) -> Result<u64, String> {
+        let rows = self.run_in(database, &format!("SELECT count(*) FROM {table}"))?;
         let count = rows.into_iter().flatten().flatten().next().and_then(|count| count.parse().ok());
         count.ok_or_else(|| format!("{table} has no number of rows"))
     }

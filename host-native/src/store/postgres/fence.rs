@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{Client, Error, Row};
 
 use super::link::{Prepared, told};
 use super::target::DatabaseTarget;
@@ -46,6 +46,7 @@ static COMMIT_TYPES: [Type; 14] = [
     Type::INT8,
     Type::INT8,
 ];
+const MOVE: &str = "UPDATE lane SET seq = seq + 1, clock = $4 WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead";
 const RESOLVE: &str = "UPDATE lane SET token = $3 WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
 
 /// Random bytes that nobody else has.
@@ -159,6 +160,13 @@ impl Fence {
                 }
             }
         }
+    }
+
+    /// Moves the lane on in a transaction of the caller's, whose commit [`Fence::settle`] tells of if its answer is lost;
+    /// returns whether the lane is still its own.
+    pub async fn move_on(&self, client: &Client, clock: i64) -> Result<bool, Error> {
+        let parameters: [&(dyn ToSql + Sync); 4] = [&self.id.as_slice(), &self.token.as_slice(), &self.seq, &clock];
+        Ok(client.execute(MOVE, &parameters).await? == 1)
     }
 
     async fn attempt(&mut self, changes: &Changes, clock: i64) -> Attempt {

@@ -9,19 +9,12 @@ use tokio_postgres::Error;
 use super::fence::Id;
 use super::link::{DatabaseLink, told};
 use super::{LEASE, Node};
-use crate::seal::KeyId;
-use crate::store::StoreError;
-use crate::store::backend::{SealState, StoreEnd};
+use crate::store::backend::StoreEnd;
 
 /// How often a node shows that it lives.
 const BEAT: Duration = Duration::from_secs(1);
 /// How long giving the rows up may take.
 const END: Duration = Duration::from_secs(2);
-const WHAT: &str = "the store cannot be opened";
-
-fn refused(error: &Error) -> StoreError {
-    StoreError::of(WHAT, &told(error))
-}
 
 /// Shows each second that the node lives, until it is dropped or ends.
 pub(super) async fn live(node: Weak<Node>) {
@@ -102,32 +95,4 @@ pub(super) async fn end(node: &Node) {
     if !matches!(tokio::time::timeout(END, ended).await, Ok(Some(1))) {
         tracing::warn!("the rows were not given up: the next node waits until this one was silent for a while");
     }
-}
-
-/// Returns the ids of the keys that values are sealed with.
-pub(super) async fn seals(node: &Node) -> Result<Vec<(KeyId, bool)>, StoreError> {
-    let link = DatabaseLink::to(&node.target).await.map_err(|error| StoreError::of(WHAT, &error))?;
-    let read = "SELECT substr(name, 6), value FROM meta WHERE name LIKE 'seal:%' ORDER BY name";
-    let rows = link.client.query(read, &[]).await.map_err(|error| refused(&error))?;
-    let one = |row: &tokio_postgres::Row| {
-        let id = u32::from_str_radix(row.get(0), 16).map_err(|error| StoreError::of(WHAT, &error))?;
-        Ok((id.to_be_bytes(), row.get::<_, &str>(1) == "every"))
-    };
-    rows.iter().map(one).collect()
-}
-
-/// Notes what is known of keys that values are sealed with.
-pub(super) async fn note_seals(node: &Node, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
-    let link = DatabaseLink::to(&node.target).await.map_err(|error| StoreError::of(WHAT, &error))?;
-    for (id, state) in seals {
-        let name = format!("seal:{:08x}", u32::from_be_bytes(id));
-        let put = "INSERT INTO meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        let done = match state {
-            SealState::Some => link.client.execute(put, &[&name, &"some"]).await,
-            SealState::Every => link.client.execute(put, &[&name, &"every"]).await,
-            SealState::None => link.client.execute("DELETE FROM meta WHERE name = $1", &[&name]).await,
-        };
-        done.map_err(|error| refused(&error))?;
-    }
-    Ok(())
 }

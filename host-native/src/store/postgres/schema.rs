@@ -64,32 +64,41 @@ async fn made(client: &mut Client, store: &str, secret: &str) -> Result<bool, Er
     Ok(true)
 }
 
+fn unread(error: &Error) -> StoreError {
+    StoreError::of(WHAT, &told(error))
+}
+
 /// Refuses a database that would lose what it was given, or that holds something else; warns of one that may lose it
 /// with its machine.
 pub(super) async fn check(client: &Client) -> Result<(), StoreError> {
-    let unread = |error: Error| StoreError::of(WHAT, &told(&error));
     for (name, refused) in
         [("fsync", &["off"][..]), ("full_page_writes", &["off"]), ("synchronous_commit", &["off", "local"])]
     {
-        let value: String = client.query_one("SELECT current_setting($1)", &[&name]).await.map_err(unread)?.get(0);
+        let value: String =
+            client.query_one("SELECT current_setting($1)", &[&name]).await.map_err(|error| unread(&error))?.get(0);
         if refused.contains(&value.as_str()) {
             let why = format!("PostgreSQL runs with {name} = {value} and so loses what it said it had: set it to on");
             return Err(StoreError::of(WHAT, &why));
         }
     }
     let standbys = "SELECT current_setting('synchronous_standby_names')";
-    let standbys: String = client.query_one(standbys, &[]).await.map_err(unread)?.get(0);
+    let standbys: String = client.query_one(standbys, &[]).await.map_err(|error| unread(&error))?.get(0);
     if standbys.is_empty() {
         tracing::warn!(
             "PostgreSQL has no synchronous standby (synchronous_standby_names is empty): a failover may lose what was \
              acknowledged"
         );
     }
+    check_tables(client).await
+}
+
+/// Refuses a database that holds something else than this release reads.
+pub(super) async fn check_tables(client: &Client) -> Result<(), StoreError> {
     let is_there = "SELECT to_regclass('switchboard.meta') IS NOT NULL AND to_regclass('switchboard.kv') IS NOT NULL";
-    if !client.query_one(is_there, &[]).await.map_err(unread)?.get::<_, bool>(0) {
+    if !client.query_one(is_there, &[]).await.map_err(|error| unread(&error))?.get::<_, bool>(0) {
         return Err(StoreError::of(WHAT, &"it has no tables yet: `switchboard store init URL` makes them"));
     }
-    let known = client.query("SELECT name, value FROM switchboard.meta", &[]).await.map_err(unread)?;
+    let known = client.query("SELECT name, value FROM switchboard.meta", &[]).await.map_err(|error| unread(&error))?;
     let of = |name: &str| known.iter().find(|row| row.get::<_, &str>(0) == name).map(|row| row.get::<_, &str>(1));
     if of("program") != Some("switchboard") {
         return Err(StoreError::of(WHAT, &"its schema `switchboard` is of another program: give it another database"));
