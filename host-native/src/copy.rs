@@ -19,7 +19,7 @@ use crate::store::{DatabaseFill, Store, StoreError, StoredVisitor, caught};
 
 pub use file::{BackupFile, BackupFill};
 pub use folder::FolderFill;
-pub use place::Place;
+pub use place::StorePlace;
 
 /// Bytes of rows that are put at once.
 const GROUP_BYTES: usize = 8 << 20;

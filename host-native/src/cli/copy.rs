@@ -5,7 +5,7 @@ use std::io::stderr;
 use clap::Args;
 use serde_json::json;
 use switchboard::backup::RowsDigest;
-use switchboard::copy::{self, Copied, Place};
+use switchboard::copy::{self, Copied, StorePlace};
 use tracing_subscriber::EnvFilter;
 
 use super::{Failed, say};
@@ -21,12 +21,12 @@ pub struct CopyArgs {
 /// Runs `copy`: copies all rows, and compares both sides.
 pub fn copy(CopyArgs { from, to }: &CopyArgs, json: bool) -> Result<(), Failed> {
     log(json);
-    let (from, to) = (Place::source(from)?, Place::target(to)?);
+    let (from, to) = (StorePlace::source(from)?, StorePlace::target(to)?);
     let mut source = from.open()?;
     let mut target = to.fill()?;
     let Copied { read, written } = copy::copy(&mut *source, &mut *target)?;
     if json {
-        let side = |place: &Place, rows: RowsDigest| json!({ "store": place.to_string(), "rows": rows.rows, "sha256": rows.hex() });
+        let side = |place: &StorePlace, rows: RowsDigest| json!({ "store": place.to_string(), "rows": rows.rows, "sha256": rows.hex() });
         return say(&json!({ "from": side(&from, read), "to": side(&to, written) }).to_string());
     }
     say(&format!("{from}: {read}"))?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use switchboard::DOCUMENT;
 use switchboard::clock::Clock;
-use switchboard::copy::{self, BackupFile, FolderFill, Place};
+use switchboard::copy::{self, BackupFile, FolderFill, StorePlace};
 use switchboard::history::{History, Verified};
 use switchboard::private::{Existing, PartialFile};
 use switchboard::seal::{self, Seal};
@@ -19,7 +19,7 @@ use super::{Failed, SealKeys, say};
 /// Runs `verify`: checks a file's checksums, then every row and every set.
 pub fn verify(store: &str, seal: &SealKeys, json: bool) -> Result<(), Failed> {
     let seal = Seal::of(seal.seal_key_file.as_deref(), seal.seal_keys.as_deref())?;
-    let report = if Place::database(store).is_some() {
+    let report = if StorePlace::database(store).is_some() {
         log(json);
         report_of(&Store::look(store, seal)?)?
     } else {

@@ -1,4 +1,4 @@
-//! [`Place`]: where a store is, as a person names it.
+//! [`StorePlace`]: where a store is, as a person names it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const BACKUP: &str = "swbk";
 
 /// A data folder, a backup or a database.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StorePlace {
     /// The data folder at a path.
     Folder(PathBuf),
     /// The backup at a path.
@@ -20,7 +20,7 @@ pub enum Place {
     Database(String),
 }
 
-impl Place {
+impl StorePlace {
     /// Reads the URL of a PostgreSQL; `None` for any other text.
     pub fn database(text: &str) -> Option<Self> {
         let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
@@ -87,7 +87,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StorePlace {
     /// Names it for people; a password is never shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -103,18 +103,18 @@ mod tests {
 
     #[test]
     fn what_is_to_be_is_said_by_its_end() {
-        let target = |text: &str| Place::target(text).map_err(|error| error.to_string());
-        assert_eq!(target("/nowhere/data/"), Ok(Place::Folder("/nowhere/data/".into())));
-        assert_eq!(target("/nowhere/a.swbk"), Ok(Place::Backup("/nowhere/a.swbk".into())));
-        assert_eq!(target("postgresql://sb@db/sb"), Ok(Place::Database("postgresql://sb@db/sb".into())));
+        let target = |text: &str| StorePlace::target(text).map_err(|error| error.to_string());
+        assert_eq!(target("/nowhere/data/"), Ok(StorePlace::Folder("/nowhere/data/".into())));
+        assert_eq!(target("/nowhere/a.swbk"), Ok(StorePlace::Backup("/nowhere/a.swbk".into())));
+        assert_eq!(target("postgresql://sb@db/sb"), Ok(StorePlace::Database("postgresql://sb@db/sb".into())));
         assert!(target("/nowhere/data").is_err_and(|error| error.contains("a data folder ends in /")));
-        let source = Place::source("/nowhere/data").map_err(|error| error.to_string());
+        let source = StorePlace::source("/nowhere/data").map_err(|error| error.to_string());
         assert!(source.is_err_and(|error| error.contains("/nowhere/data: ") && error.contains("postgres://")));
     }
 
     #[test]
     fn a_password_is_not_shown() {
-        let shown = Place::Database("postgres://sb:secret@db.example/calls".into()).to_string();
+        let shown = StorePlace::Database("postgres://sb:secret@db.example/calls".into()).to_string();
         assert_eq!(shown, "calls at db.example");
     }
 }

@@ -23,7 +23,7 @@ use super::exchange;
 use super::front::{Entrance, Front};
 use super::incoming::Coming;
 use super::owed::{Owed, Why};
-use super::pass::{self, Origin, Passed};
+use super::pass::{self, Origin, PassedOn};
 use super::patient::Patient;
 use super::response::{ResponseBody, response};
 use super::seats::{ActiveRequest, Seat, Unfinished};
@@ -180,8 +180,8 @@ async fn elsewhere(
     unfinished: Unfinished,
 ) -> Response<ResponseBody> {
     match pass::carry(front, head, body, origin, unfinished).await {
-        Passed::Answered(response) => response,
-        Passed::Here(back) => {
+        PassedOn::Answered(response) => response,
+        PassedOn::Here(back) => {
             let (head, body, unfinished) = *back;
             dispatch(front, hyper::Request::from_parts(head, body), Way::Back(origin), unfinished).await
         }

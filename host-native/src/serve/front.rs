@@ -10,7 +10,7 @@ use switchboard_core::http::request::Door;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::pass::Passing;
+use super::pass::NodeLink;
 use crate::host::Host;
 use crate::metrics::Metrics;
 use crate::room::Holder;
@@ -51,7 +51,7 @@ pub struct Front {
     serving: watch::Sender<Serving>,
     /// Requests that this process carries out.
     running: AtomicUsize,
-    pub(super) passing: Option<Passing>,
+    pub(super) passing: Option<NodeLink>,
 }
 
 /// A request that this process carries out.
@@ -80,7 +80,7 @@ impl Front {
 
     /// Passes requests on to other nodes, which know `secret`, while they serve.
     pub fn passing(self, secret: &str) -> Result<Self, String> {
-        Ok(Self { passing: Some(Passing::new(secret)?), ..self })
+        Ok(Self { passing: Some(NodeLink::new(secret)?), ..self })
     }
 
     /// Says who serves from now on.

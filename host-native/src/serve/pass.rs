@@ -66,7 +66,7 @@ const OF_A_CONNECTION: [&str; 9] = [
 ];
 
 /// Connections to other nodes, and what they are shown.
-pub struct Passing {
+pub struct NodeLink {
     client: Client<HttpConnector, Source>,
     secret: HeaderValue,
     token: EdgeToken,
@@ -84,14 +84,14 @@ pub struct Origin {
 }
 
 /// What became of a request.
-pub enum Passed {
+pub enum PassedOn {
     /// It was answered.
     Answered(Response<ResponseBody>),
     /// It is to be carried out here, where the host has begun to serve.
     Here(Box<(request::Parts, Incoming, Unfinished)>),
 }
 
-impl Passing {
+impl NodeLink {
     /// Shows other nodes this secret, at least 32 characters.
     pub fn new(secret: &str) -> Result<Self, String> {
         let mut connector = HttpConnector::new();
@@ -157,33 +157,33 @@ pub async fn carry(
     body: Incoming,
     origin: Origin,
     unfinished: Unfinished,
-) -> Passed {
+) -> PassedOn {
     let Some(passing) = front.passing.as_ref().filter(|_| origin.hops < HOPS_MAX) else {
-        return Passed::Answered(refused(&head, Refusal::Unavailable));
+        return PassedOn::Answered(refused(&head, Refusal::Unavailable));
     };
     let held = match front.rooms.passed.take(front.holder(origin.client)).await {
         Ok(held) => held,
-        Err(full) => return Passed::Answered(refused(&head, full.into())),
+        Err(full) => return PassedOn::Answered(refused(&head, full.into())),
     };
     let until = Instant::now() + PATIENCE;
     let (mut serving, source) = (front.watch(), Source::of(body, unfinished));
     while let Some(now) = tokio::time::timeout_at(until, somebody(&mut serving)).await.ok().flatten() {
         let Serving::There(to) = now else {
             let Some((body, unfinished)) = source.take() else { break };
-            return Passed::Here(Box::new((head, body, unfinished)));
+            return PassedOn::Here(Box::new((head, body, unfinished)));
         };
         let Some(request) = passing.request(&head, &to, origin, source.again()) else { break };
         match attempt(passing, request, &source, (&mut serving, &to)).await {
             // The other node has seen that the operator asks; each node has figures of its own.
             Attempt::Answered(answer) if head.uri.path() == METRICS && answer.status().is_success() => {
-                return Passed::Answered(own_metrics(front, &answer));
+                return PassedOn::Answered(own_metrics(front, &answer));
             }
-            Attempt::Answered(answer) => return Passed::Answered(passed_back(answer, held, serving, to)),
+            Attempt::Answered(answer) => return PassedOn::Answered(passed_back(answer, held, serving, to)),
             Attempt::Again => tokio::time::sleep(AGAIN).await,
             Attempt::Unknown => break,
         }
     }
-    Passed::Answered(refused(&head, Refusal::Unavailable))
+    PassedOn::Answered(refused(&head, Refusal::Unavailable))
 }
 
 /// What an attempt to pass a request on came to.
@@ -196,7 +196,7 @@ enum Attempt {
 }
 
 async fn attempt(
-    passing: &Passing,
+    passing: &NodeLink,
     request: Request<Source>,
     source: &Source,
     (serving, to): (&mut watch::Receiver<Serving>, &str),
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_node_says_whose_request_it_passes_on_and_clients_cannot() {
-        let passing = Passing::new(TOKEN).expect("it is long enough");
+        let passing = NodeLink::new(TOKEN).expect("it is long enough");
         let origin = Origin { client: IpAddr::from([192, 0, 2, 7]), door: Door::Admin, hops: 1 };
         let forged = [("switchboard-client", "198.51.100.1"), ("switchboard-hops", "0"), ("host", "calls.example")];
         let request = passing.request(&head(&forged), "127.0.0.1:9", origin, empty()).expect("a request");
@@ -385,9 +385,9 @@ mod tests {
         assert_eq!(request.headers()["host"], "calls.example");
         assert_eq!(passing.origin(request.headers()), Some(Origin { hops: 2, ..origin }));
         assert_eq!(passing.origin(&head(&forged).headers), None);
-        let other = Passing::new(&TOKEN.replace("secret", "riddle")).expect("it is long enough");
+        let other = NodeLink::new(&TOKEN.replace("secret", "riddle")).expect("it is long enough");
         assert_eq!(other.origin(request.headers()), None);
-        assert!(Passing::new("short").is_err());
+        assert!(NodeLink::new("short").is_err());
     }
 
     #[test]
