@@ -184,7 +184,7 @@ pub const ADMIN_CONNECTIONS: Budget = Budget {
 pub const NODE_CONNECTIONS: Budget = Budget {
     name: "node_connections",
     unit: Unit::Places,
-    all: 16_384,
+    all: 2_048,
     account: 0,
     address: 0,
     nobody: 0,
@@ -198,10 +198,10 @@ pub const NODE_CONNECTIONS: Budget = Budget {
 pub const PASSED: Budget = Budget {
     name: "passed",
     unit: Unit::Places,
-    all: 8_192,
+    all: 2_048,
     account: 0,
     address: 512,
-    nobody: 8_192,
+    nobody: 2_048,
     waiting: 4_096,
     waiting_each: 256,
     shrinks: false,

@@ -251,6 +251,21 @@ mod tests {
 
     use super::*;
 
+    #[tokio::test]
+    async fn an_account_that_waits_for_rows_leaves_others_their_turn() {
+        let folder = std::env::temp_dir().join(format!("switchboard-loading-{}", std::process::id()));
+        let room = Room::new(&LOADS);
+        let store = Store::open(&folder).expect("a store").loading(&room);
+        let held = room.try_take(Holder::Account(1), LOADS.account).expect("its share");
+        let load = |account| store.load(vec![Read::Get(key::ledger(Space::Account(account)))]);
+        assert!(tokio::time::timeout(Duration::from_millis(20), load(1)).await.is_err(), "its share is used up");
+        let told = |done: Result<(), StoreError>| done.expect_err("a file misses none").to_string();
+        assert!(told(load(2).await).contains("a file misses none"));
+        drop(held);
+        assert!(told(load(1).await).contains("a file misses none"), "there is room again");
+        std::fs::remove_dir_all(folder).expect("it was made");
+    }
+
     /// Reads and reopenings take the same locks: in different orders they would deadlock.
     #[test]
     fn reads_go_on_while_a_store_is_opened_again() {

@@ -143,6 +143,7 @@ impl Node<'_> {
         let successor = serving.wait_for(|serving| matches!(serving, Serving::There(_)));
         if tokio::time::timeout(SUCCESSOR, successor).await.is_err() {
             tracing::info!("no other node has taken over");
+            self.front.set(Serving::Gone);
         }
         let writer = reign.end().await?;
         Ok(End::Told(Some(writer)))

@@ -134,7 +134,7 @@ async fn answer(
     running: ActiveRequest,
 ) -> Result<Response<ResponseBody>, Infallible> {
     let unfinished = running.unfinished();
-    Ok(answered(dispatch(&front, incoming, way, unfinished).await, running))
+    Ok(answered(dispatch(&front, incoming, way, Some(unfinished)).await, running))
 }
 
 /// Hands a request on: a message of the store protocol from an edge node, a client's request, or one that another node
@@ -143,7 +143,7 @@ async fn dispatch(
     front: &Arc<Front>,
     incoming: hyper::Request<Incoming>,
     way: Way,
-    unfinished: Unfinished,
+    unfinished: Option<Unfinished>,
 ) -> Response<ResponseBody> {
     let (head, body) = incoming.into_parts();
     if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
@@ -177,7 +177,7 @@ async fn elsewhere(
     front: &Arc<Front>,
     (head, body): (request::Parts, Incoming),
     origin: Origin,
-    unfinished: Unfinished,
+    unfinished: Option<Unfinished>,
 ) -> Response<ResponseBody> {
     match pass::carry(front, head, body, origin, unfinished).await {
         PassedOn::Answered(response) => response,

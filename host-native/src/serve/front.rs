@@ -94,7 +94,7 @@ impl Front {
         self.serving.send_if_modified(|serving| {
             let is_known = match (&*serving, address) {
                 (Serving::There(known), Some(address)) => **known == *address,
-                (Serving::Nobody, None) => true,
+                (Serving::Nobody | Serving::Gone, None) => true,
                 _ => false,
             };
             if !is_known {

@@ -42,9 +42,9 @@ pub struct Coming {
 }
 
 impl Coming {
-    /// Wraps the body of a request whose work begins once all of it is received.
-    pub fn new(rest: Incoming, unfinished: Unfinished) -> Self {
-        Self { first: Bytes::new(), rest, unfinished: Some(unfinished) }
+    /// Wraps the body of a request whose work begins once all of it is received; it may be already.
+    pub fn new(rest: Incoming, unfinished: Option<Unfinished>) -> Self {
+        Self { first: Bytes::new(), rest, unfinished }
     }
 
     /// Takes exactly `count` bytes off the front; `None` if the body is shorter.

@@ -88,7 +88,7 @@ pub enum PassedOn {
     /// It was answered.
     Answered(Response<ResponseBody>),
     /// It is to be carried out here, where the host has begun to serve.
-    Here(Box<(request::Parts, Incoming, Unfinished)>),
+    Here(Box<(request::Parts, Incoming, Option<Unfinished>)>),
 }
 
 impl NodeLink {
@@ -156,7 +156,7 @@ pub async fn carry(
     head: request::Parts,
     body: Incoming,
     origin: Origin,
-    unfinished: Unfinished,
+    unfinished: Option<Unfinished>,
 ) -> PassedOn {
     let Some(passing) = front.passing.as_ref().filter(|_| origin.hops < HOPS_MAX) else {
         return PassedOn::Answered(refused(&head, Refusal::Unavailable));
@@ -263,17 +263,22 @@ fn passed_back(
     response
 }
 
+/// A body, and the mark that its request is unfinished, if it is.
+type Unsent = (Incoming, Option<Unfinished>);
+
 /// The body of a request, which is taken when the first of it is sent.
 struct Source {
-    whole: Arc<Mutex<Option<(Incoming, Unfinished)>>>,
-    taken: Option<(Incoming, Unfinished)>,
+    whole: Arc<Mutex<Option<Unsent>>>,
+    taken: Option<Unsent>,
     is_empty: bool,
     size: SizeHint,
 }
 
 impl Source {
-    fn of(body: Incoming, unfinished: Unfinished) -> Self {
+    fn of(body: Incoming, unfinished: Option<Unfinished>) -> Self {
         let (is_empty, size) = (body.is_end_stream(), body.size_hint());
+        // Without a body the service is waited for at once.
+        let unfinished = unfinished.filter(|_| !is_empty);
         Self { whole: Arc::new(Mutex::new(Some((body, unfinished)))), taken: None, is_empty, size }
     }
 
@@ -287,7 +292,7 @@ impl Source {
         self.is_empty || self.whole.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    fn take(&self) -> Option<(Incoming, Unfinished)> {
+    fn take(&self) -> Option<Unsent> {
         self.whole.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use switchboard::serve;
+use switchboard_core::budget::{NODE_CONNECTIONS, PASSED};
 use switchboard_nodes::{Agency, Site};
 use switchboard_tests::house::assistant;
 use switchboard_tests::server::{Server, Starting, call, send};
@@ -123,6 +125,62 @@ fn what_happens_at_one_node_wakes_who_waits_at_another() {
     let events = json!({ "events": [{ "seq": 1, "type": "ringing" }] });
     post(&first, &format!("/engine/calls/{claimed}/events"), own, &events);
     assert!(lines.by_ref().take(50).any(|line| line.contains("ringing")), "it is told of");
+}
+
+#[test]
+fn there_is_room_for_so_many_connections_of_nodes() {
+    // The test itself holds as many.
+    serve::room(2 * NODE_CONNECTIONS.all);
+    let (site, reached) = (Site::new(), free());
+    let node = site.begin_with("first", site.instance.address(), &["--node-listen", &reached.to_string()]).wait();
+    let held: Vec<TcpStream> =
+        (0..NODE_CONNECTIONS.all).map(|_| TcpStream::connect(reached).expect("a connection")).collect();
+    let mut line = String::new();
+    let more = TcpStream::connect(reached).expect("a connection");
+    more.set_read_timeout(Some(Duration::from_mins(1))).expect("a socket");
+    BufReader::new(more).read_line(&mut line).expect("an answer");
+    assert!(line.contains(" 503 "), "{line}");
+    // Clients have an address of their own.
+    get(&node, "/api/user/me", node.text("api_key"));
+    drop(held);
+}
+
+#[test]
+fn an_address_passes_on_no_more_than_its_share() {
+    let (passed, waiting, more) = (PASSED.address, PASSED.waiting_each, 32);
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    let (key, token) = (Agency::of(&first).key, first.text("admin_token"));
+    let engine = post(&first, "/admin/engine-tokens", token, &json!({ "name": "E" }));
+    let address: SocketAddr = second.text("url").trim_start_matches("http://").parse().expect("an address");
+    let body = json!({ "engine": "E", "capacity": 1, "wait": 30 }).to_string();
+    let claim = format!(
+        "POST /engine/claim HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        engine["token"].as_str().expect("a token"),
+        body.len()
+    );
+    let streams: Vec<TcpStream> = (0..passed + waiting + more)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).expect("a connection");
+            stream.write_all(claim.as_bytes()).expect("it is sent");
+            stream
+        })
+        .collect();
+    let mut answered = 0;
+    for stream in &streams {
+        stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket");
+        let mut line = String::new();
+        if BufReader::new(stream).read_line(&mut line).is_ok_and(|read| read > 0) {
+            assert!(line.contains(" 429 "), "{line}");
+            answered += 1;
+        }
+    }
+    assert_eq!(answered, more, "{passed} are passed on, and {waiting} wait");
+    // Another node, and so another address, is served meanwhile; and this one once there is room.
+    get(&first, "/api/user/me", &key);
+    drop(streams);
+    get(&second, "/api/user/me", &key);
 }
 
 fn post(node: &Server, path: &str, key: &str, body: &Value) -> Value {

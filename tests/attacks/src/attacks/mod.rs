@@ -194,7 +194,7 @@ mod tests {
     use switchboard_core::budget::BUDGETS;
 
     /// Budgets that no attack here uses up, with the test elsewhere that does: its file and its name.
-    const ELSEWHERE: [(&str, &str, &str); 11] = [
+    const ELSEWHERE: [(&str, &str, &str); 14] = [
         ("writes", "tests/hosts/shares.rs", "writes_of_an_account_and_of_strangers_leave_others_their_turn"),
         ("admin_connections", "tests/hosts/limits.rs", "the_operators_own_address_has_room_for_so_many"),
         ("answers", "tests/hosts/limits.rs", "answers_that_nobody_takes_use_up_a_share"),
@@ -209,6 +209,9 @@ mod tests {
             "host-native/src/names.rs",
             "a_look_up_holds_its_place_until_it_ends_and_leaves_others_theirs",
         ),
+        ("node_connections", "tests/nodes/tests/several.rs", "there_is_room_for_so_many_connections_of_nodes"),
+        ("passed", "tests/nodes/tests/several.rs", "an_address_passes_on_no_more_than_its_share"),
+        ("loads", "host-native/src/store.rs", "an_account_that_waits_for_rows_leaves_others_their_turn"),
         ("steps", "core/src/store/tx.rs", "a_step_reads_and_changes_so_much"),
     ];
 

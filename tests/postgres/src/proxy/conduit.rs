@@ -58,7 +58,7 @@ impl Conduit {
 
     /// Carries bytes both ways until both sides have closed, or it is cut.
     pub async fn carry(self, mut client: TcpStream) {
-        let is_cut = match TcpStream::connect(self.shared.target).await {
+        let is_cut = match TcpStream::connect(self.shared.target()).await {
             Ok(mut server) => {
                 let is_cut = self.join(&mut client, &mut server).await;
                 // Closed without waiting for anything, a connection is reset.

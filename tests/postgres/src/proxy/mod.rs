@@ -54,11 +54,17 @@ struct Counters {
 
 /// What all connections of a proxy share.
 struct Shared {
-    target: SocketAddr,
+    target: Mutex<SocketAddr>,
     seed: u64,
     counters: Counters,
     /// A loss that waits for the next request.
     next_loss: Mutex<Option<Loss>>,
+}
+
+impl Shared {
+    fn target(&self) -> SocketAddr {
+        *self.target.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A link to a server; it and its connections end with this value.
@@ -74,7 +80,8 @@ impl Proxy {
     pub fn open(target: SocketAddr, seed: u64) -> Result<Self, String> {
         let address = (Ipv4Addr::LOCALHOST, free_port()?).into();
         println!("proxy {address} to {target}: SEED={seed}");
-        let shared = Shared { target, seed, counters: Counters::default(), next_loss: Mutex::default() };
+        let shared =
+            Shared { target: Mutex::new(target), seed, counters: Counters::default(), next_loss: Mutex::default() };
         let faults = watch::Sender::new(Faults::default());
         let proxy = Self { address, shared: Arc::new(shared), faults, accepting: Mutex::default() };
         proxy.listen()?;
@@ -103,6 +110,11 @@ impl Proxy {
     /// Delays what comes from here on; order and rate stay, up to 4 MiB under way a connection and direction.
     pub fn delay(&self, flow: Flow, time: Duration) {
         self.faults.send_modify(|faults| faults.delays[flow as usize] = time);
+    }
+
+    /// Leads connections from here on to another server, as an address that moves with a failover does.
+    pub fn turn_to(&self, target: SocketAddr) {
+        *self.shared.target.lock().unwrap_or_else(PoisonError::into_inner) = target;
     }
 
     /// Cuts all connections there are. Both ends see a reset.
