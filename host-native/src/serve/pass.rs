@@ -309,8 +309,7 @@ impl Body for Source {
             return Poll::Ready(None);
         }
         if self.taken.is_none() {
-            let taken = self.whole.lock().unwrap_or_else(PoisonError::into_inner).take();
-            self.taken = taken;
+            self.taken = self.take();
         }
         let Some((body, _)) = self.taken.as_mut() else { return Poll::Ready(None) };
         let frame = std::task::ready!(Pin::new(body).poll_frame(context));

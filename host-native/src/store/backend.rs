@@ -40,8 +40,8 @@ pub trait Backend: Send + Sync {
     /// Gives the rows up to whoever comes next, after the commit that is open; nothing is read or written afterwards.
     fn hand_over(&self) -> BoxFuture<()>;
 
-    /// Returns the ids of the keys that values are sealed with; true once every value is sealed with that key.
-    fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError>;
+    /// Returns what is noted of the keys that values are sealed with.
+    fn seals(&self) -> Result<NotedKeys, StoreError>;
 
     /// Compares every checksum; returns false if something was damaged and has been repaired.
     fn check(&mut self) -> Result<bool, StoreError>;
