@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use switchboard_core::carrier::Carrier;
 use switchboard_core::carrier::twilio::Twilio;
 use switchboard_core::http::request::Method;
+use switchboard_core::key::{self, Space};
 use switchboard_core::record::Secret;
 use switchboard_core::setup::Config;
 use switchboard_tests::house::{Got, House, assistant, trunk, with};
@@ -266,8 +267,8 @@ fn the_same_call_comes_back_by_its_external_id() {
     house.now = house.now.plus_seconds(86_400);
     let tomorrow = bring(&mut house, &token, &body).expect(201).json;
     assert_ne!(tomorrow["call"]["id"], first["call"]["id"], "a new day has new calls");
-    let noted =
-        house.store.rows().keys().filter(|at| switchboard_core::key::brought_before(u64::MAX).contains(*at)).count();
+    let noted = key::brought_before(Space::Account(0), u64::MAX);
+    let noted = house.store.rows().keys().filter(|at| noted.contains(*at)).count();
     assert_eq!(noted, 1, "those of yesterday are forgotten");
     bring(&mut house, &token, &with(body, &json!({ "external_id": "ă" }))).wrong(&["external_id"]);
 }

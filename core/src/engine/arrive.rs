@@ -27,7 +27,7 @@ use crate::http::reply::Reply;
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Members, Raw};
-use crate::key::{self, Kind, Unique};
+use crate::key::{self, Kind, Space, Unique};
 use crate::number::{self, CallerNumber};
 use crate::record::format::dialed;
 use crate::record::{Errors, MemberTuple, Secret, is_e164};
@@ -49,7 +49,7 @@ const LOST: Stop = Stop::Corrupt("an arriving call was not noted");
 pub fn create(ctx: &Ctx<'_>) -> Handled {
     let body: NewArrival = ctx.body()?;
     telephony::shows_credentials(ctx)?;
-    let network = Network::of(ctx, &body);
+    let network = Network::of(ctx, &body)?;
     if ctx.answered() == 0
         && let Some(again) = network.as_ref().map_or(Ok(None), |network| network.again(ctx))?
     {
@@ -158,27 +158,30 @@ fn noted(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<CallRow, Stop> {
 
 /// What the network calls a call that an engine brings, and the numbers that it told.
 struct Network {
+    account: u32,
     at: key::Key,
     numbers: [u8; 32],
 }
 
 impl Network {
-    /// Returns it of a call with an `external_id`.
-    fn of(ctx: &Ctx<'_>, body: &NewArrival) -> Option<Self> {
-        let digest = Sha256::digest(body.external_id.as_ref()?).into();
-        let day = ctx.now.seconds() / 86_400;
-        let at = key::brought(day, ctx.engine().token, body.trunk_id.unwrap_or(0), &digest);
+    /// Returns it of a call with an `external_id` to somebody.
+    fn of(ctx: &Ctx<'_>, body: &NewArrival) -> Result<Option<Self>, Stop> {
+        let Some(external_id) = &body.external_id else { return Ok(None) };
+        let Some(account) = account_of(ctx, body)? else { return Ok(None) };
+        let (day, digest) = (ctx.now.seconds() / 86_400, Sha256::digest(external_id).into());
+        let (token, trunk) = (ctx.engine().token, body.trunk_id.unwrap_or(0));
+        let at = key::brought(Space::Account(account), day, token, trunk, &digest);
         let number = |text: &Option<String>| text.clone().unwrap_or_default();
         let numbers = [number(&body.from), number(&body.to)].join("\n");
-        Some(Self { at, numbers: Sha256::digest(numbers).into() })
+        Ok(Some(Self { account, at, numbers: Sha256::digest(numbers).into() }))
     }
 
     /// Answers with the call that was brought before, if it was: 409 if it is over, or the numbers are others.
     fn again(&self, ctx: &Ctx<'_>) -> Result<Option<Reply>, Halt> {
-        let Some(row) = ctx.root().get(self.at.clone())? else { return Ok(None) };
-        let (place, numbers) = row.split_at_checked(8).ok_or(LOST)?;
-        let (number, count) = id::split(u64::from_be_bytes(place.try_into().map_err(|_| LOST)?));
-        let account = root::space_of(ctx.root(), number);
+        let account = root::space_of(ctx.root(), self.account);
+        let Some(row) = account.get(self.at.clone())? else { return Ok(None) };
+        let (count, numbers) = row.split_first_chunk().ok_or(LOST)?;
+        let count = u32::from_be_bytes(*count);
         let is_own = |call: &CallRow| call.status().is_running() && call.live.engine == Some(ctx.engine().token);
         let call = CallRow::find(account, count)?.filter(|call| is_own(call) && numbers == self.numbers);
         let mut call = call.ok_or(Refusal::Conflict(ENDED.into()))?;
@@ -189,13 +192,24 @@ impl Network {
 
     /// Notes the call, and forgets a few of earlier days.
     fn note(&self, ctx: &Ctx<'_>, account: Scope<'_>, count: u32) -> Result<(), Stop> {
-        let root = ctx.root();
-        let past = key::brought_before(ctx.now.seconds() / 86_400);
-        for (at, _) in root.scan(past, Order::Ascending, FORGOTTEN)? {
-            root.delete(at)?;
+        let past = key::brought_before(account.space(), ctx.now.seconds() / 86_400);
+        for (at, _) in account.scan(past, Order::Ascending, FORGOTTEN)? {
+            account.delete(at)?;
         }
-        let id = id::of(account.space(), count).to_be_bytes();
-        root.put(self.at.clone(), [&id[..], &self.numbers].concat())
+        account.put(self.at.clone(), [&count.to_be_bytes()[..], &self.numbers].concat())
+    }
+}
+
+/// Returns the account that a call is for, as the number, the trunk or the assistant says it, which may not be there.
+fn account_of(ctx: &Ctx<'_>, body: &NewArrival) -> Result<Option<u32>, Stop> {
+    let named = match body.r#type {
+        Arrival::Inbound => body.trunk_id,
+        Arrival::Web => body.assistant_id,
+    };
+    match (named, &body.to) {
+        (Some(id), _) => Ok(Some(id::split(id).0)),
+        (None, Some(to)) => Ok(root::owner(ctx.root(), &dialed(to))?.map(|owner| owner.account)),
+        (None, None) => Ok(None),
     }
 }
 

@@ -156,7 +156,8 @@ fn name_of(ctx: &Ctx<'_>) -> String {
 /// Visits the accounts with queued calls in turn, starting after the last one that was served.
 fn take(ctx: &Ctx<'_>, engine: &Engine, body: &Claim) -> Result<Claimed, Stop> {
     let root = ctx.root();
-    let last = root.get(key::cursor())?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
+    let (memory, cursor) = (root::memory(root), key::cursor());
+    let last = memory.get(cursor.clone())?.and_then(|bytes| Some(u32::from_be_bytes(bytes.try_into().ok()?)));
     let first = last.map_or(0, |account| account.wrapping_add(1));
     let most = (body.capacity as usize).min(CLAIMED_MAX);
     let (mut from, mut wrapped, mut claimed) = (first, first == 0, Claimed::default());
@@ -168,7 +169,7 @@ fn take(ctx: &Ctx<'_>, engine: &Engine, body: &Claim) -> Result<Claimed, Stop> {
                 let before = claimed.calls.len();
                 take_from(ctx, engine, body, account, most, &mut claimed)?;
                 if claimed.calls.len() > before {
-                    root.put(key::cursor(), account.to_be_bytes().to_vec())?;
+                    memory.put(cursor.clone(), account.to_be_bytes().to_vec())?;
                 }
                 let Some(after) = account.checked_add(1).filter(|_| !claimed.is_full(most)) else { break };
                 from = after;

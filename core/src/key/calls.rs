@@ -22,6 +22,19 @@ pub fn read_call_event(key: &[u8]) -> Option<(u32, u32)> {
     Some((call, u32::from_be_bytes(key.get(10..)?.try_into().ok()?)))
 }
 
+/// Returns the key of a call that an engine brought, by what the network calls it: the UTC day (days since 1970), the
+/// engine's token, the trunk, and a digest of its id; keys sort by day.
+pub fn brought(space: Space, day: u64, token: u32, trunk: u64, digest: &[u8; 32]) -> Key {
+    let parts: [&[u8]; 4] = [&day.to_be_bytes(), &token.to_be_bytes(), &trunk.to_be_bytes(), digest];
+    with(key(space, Table::Brought, 52), &parts)
+}
+
+/// Returns the range of the [`brought`] keys of the days before this one.
+pub fn brought_before(space: Space, day: u64) -> Range<Key> {
+    let start = key(space, Table::Brought, 0);
+    start.clone()..with(start, &[&day.to_be_bytes()])
+}
+
 /// Returns the key of an event of the account's feed; keys sort by sequence number.
 pub fn event(space: Space, seq: u32) -> Key {
     with(key(space, Table::Event, 4), &[&seq.to_be_bytes()])

@@ -51,6 +51,11 @@ pub fn restored() -> Key {
     key(Space::Memory, Table::Restored, 0)
 }
 
+/// Returns the key of the account that last got an engine: the next claim starts after it.
+pub fn cursor() -> Key {
+    key(Space::Memory, Table::Cursor, 0)
+}
+
 /// Returns the key of an engine that was heard of; keys sort by token and name.
 pub fn engine(token: u32, name: &str) -> Key {
     with(key(Space::Memory, Table::Engine, 4 + name.len()), &[&token.to_be_bytes(), name.as_bytes()])

@@ -114,11 +114,6 @@ pub fn read_commanded(key: &[u8]) -> Option<(u32, u32)> {
     Some((account, u32::from_be_bytes(key.get(14..)?.try_into().ok()?)))
 }
 
-/// Returns the key of the account that last got an engine: the next claim starts after it.
-pub fn cursor() -> Key {
-    key(Space::Root, Table::Cursor, 0)
-}
-
 /// Returns the key that says that the operator drains an engine; keys sort by token and name.
 pub fn drained(token: u32, name: &str) -> Key {
     with(key(Space::Root, Table::Drained, 4 + name.len()), &[&token.to_be_bytes(), name.as_bytes()])
@@ -167,17 +162,4 @@ pub fn read_trunk(key: &[u8]) -> Option<(u32, u32)> {
 /// Returns the key of the version of that list.
 pub fn trunks_version() -> Key {
     key(Space::Root, Table::TrunksVersion, 0)
-}
-
-/// Returns the key of a call that an engine brought, by what the network calls it: the UTC day (days since 1970), the
-/// engine's token, the trunk, and a digest of its id; keys sort by day.
-pub fn brought(day: u64, token: u32, trunk: u64, digest: &[u8; 32]) -> Key {
-    let place = [&day.to_be_bytes()[..], &token.to_be_bytes(), &trunk.to_be_bytes(), digest].concat();
-    with(key(Space::Root, Table::Brought, place.len()), &[&place])
-}
-
-/// Returns the range of the [`brought`] keys of the days before this one.
-pub fn brought_before(day: u64) -> Range<Key> {
-    let start = key(Space::Root, Table::Brought, 0);
-    start.clone()..with(start, &[&day.to_be_bytes()])
 }

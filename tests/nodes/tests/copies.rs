@@ -217,7 +217,7 @@ fn drawn_rows(random: &mut fastrand::Rng) -> Vec<(Key, Bytes)> {
     for count in 1..8 {
         rows.insert(key::row(Space::Account(3), Kind::Document, count), vec![random.u8(..); 3 << 20]);
     }
-    for key in [key::cursor(), key::job_faults(), key::ledger(Space::Root)] {
+    for key in [key::job_faults(), key::ledger(Space::Root)] {
         rows.insert(key, bytes(random, 20));
     }
     rows.into_iter().collect()
