@@ -52,6 +52,8 @@ pub enum Found {
 pub enum Stop {
     /// The host has not loaded these reads yet: it loads them and runs the step again.
     Missing(Vec<Read>),
+    /// The rows of this account are another writer's: the host hands the whole input to it, and nothing has happened.
+    Elsewhere(u32),
     /// The store failed; the request is answered 503 and may be retried.
     Failed,
     /// A stored row cannot be read: a damaged store or a bug, never the caller's fault.
@@ -102,6 +104,12 @@ pub trait View {
     /// Takes one token from the caller's bucket. A host asks its buckets once per input and returns the same decision
     /// when the step runs again; `None` where no limit is configured.
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop>;
+
+    /// Returns whether the rows of an account are here: where several writers share a store, each has those of its own
+    /// accounts, and a read of another one's stops with [`Stop::Elsewhere`].
+    fn owns(&self, _account: u32) -> bool {
+        true
+    }
 
     /// Returns whether the host's disk is full: then only deletions, endings and what has already happened are stored,
     /// from a reserve.

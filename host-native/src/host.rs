@@ -286,12 +286,18 @@ impl Host {
     /// had read it.
     async fn on_snapshot<T>(&self, read: impl Fn(&Snapshot) -> Result<T, Failure>) -> Result<T, Failure> {
         for _ in 0..LOADS_MAX {
-            let read = read(&self.snapshot()?);
+            let (read, shared) = {
+                let snapshot = self.snapshot()?;
+                (read(&snapshot), snapshot.shared())
+            };
             match read {
                 Err(Failure::Stopped(Stop::Missing(missing))) if !missing.is_empty() => self.load(missing).await?,
                 read => {
                     self.store.confirm().map_err(|error| unavailable(&error))?;
-                    return read;
+                    let Some(shared) = shared else { return read };
+                    if self.store.is_current(shared).await.map_err(|error| unavailable(&error))? {
+                        return read;
+                    }
                 }
             }
         }

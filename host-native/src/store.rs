@@ -27,9 +27,8 @@ use backend::Backend;
 pub use backend::StoreEnd;
 use embedded::Embedded;
 use memory::MemoryRows;
-pub use postgres::DatabaseFill;
 use postgres::Postgres;
-pub use postgres::Standby;
+pub use postgres::{Cluster, ClusterEvent, ClusterEvents, DatabaseFill, MappedLane, SlotMap};
 pub use rows::{Admission, RowsView, Snapshot, StoredVisitor};
 pub use write::{Write, WriteView};
 
@@ -38,14 +37,18 @@ pub use write::{Write, WriteView};
 pub enum StoreError {
     /// The disk had no room: reopening the store may help.
     DiskFull(String),
+    /// Shared rows were changed by others since the commit was decided: [`Store::load`], and decide again.
+    Outdated,
     /// Anything else.
     Failed(String),
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::DiskFull(text) | Self::Failed(text)) = self;
-        f.write_str(text)
+        match self {
+            Self::DiskFull(text) | Self::Failed(text) => f.write_str(text),
+            Self::Outdated => f.write_str("rows that it was decided over were changed meanwhile"),
+        }
     }
 }
 
@@ -145,7 +148,7 @@ impl Store {
         self
     }
 
-    /// Reads rows that a step on a snapshot found missing: the next one has them.
+    /// Reads rows that a step on a snapshot found missing, and what others changed of shared rows: the next one has them.
     pub async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
         let busy = |_| StoreError::Failed("too many steps wait for rows".into());
         let _place = self.loads.take(reads.first().map_or(Holder::Service, holder)).await.map_err(busy)?;
@@ -153,22 +156,40 @@ impl Store {
     }
 
     /// Waits until nothing more can be read or written, and returns why.
-    pub async fn ended(&self) -> StoreEnd {
-        self.backend.ended().await
+    pub fn ended(&self) -> impl Future<Output = StoreEnd> + Send + 'static {
+        self.backend.ended()
     }
 
-    /// Gives the rows up to another node, if there may be one: it reads and writes nothing afterwards.
-    pub async fn hand_over(&self) {
-        self.backend.hand_over().await;
+    /// Gives the rows up to other nodes, if there may be any, but for so many slots: it reads and writes nothing
+    /// afterwards. Returns the store of those that stay.
+    pub async fn hand_over(&self, keep: usize) -> Option<Self> {
+        let backend = self.backend.hand_over(keep).await?;
+        let (seal, loads) = (Arc::clone(&self.seal), Arc::clone(&self.loads));
+        Some(Self { backend, memory: Arc::default(), seal, loads })
     }
 
-    /// Returns whether what a snapshot showed was still true after it was read.
+    /// Returns the id of the lane that its rows are; `None` if it shares them with nobody.
+    pub fn lane(&self) -> Option<[u8; 16]> {
+        self.backend.lane()
+    }
+
+    /// Returns whether what a snapshot showed was still true after it was read, but for shared rows.
     pub fn confirm(&self) -> Result<(), StoreError> {
         self.backend.confirm()
     }
 
+    /// Returns whether shared rows are still as they were after this change of them, see [`Snapshot::shared`]. If not,
+    /// the next snapshot shows them.
+    pub async fn is_current(&self, shared: i64) -> Result<bool, StoreError> {
+        self.backend.is_current(shared).await
+    }
+
     /// Counts the bytes each account stores, if the store is from a release without these counts.
     pub fn counted(self) -> Result<Self, StoreError> {
+        // Others write the rest: whoever has the rows of all accounts counts.
+        if !self.backend.is_whole() {
+            return Ok(self);
+        }
         let changes = usage::count(&self.whole()?.view(None))
             .map_err(|stop| StoreError::of("what accounts store cannot be counted", &format!("{stop:?}")))?;
         if !changes.is_empty() {

@@ -177,11 +177,14 @@ fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
         // A damaged store may make redb panic: the thread goes on, and the group's callers get an error.
         let result = caught("a commit failed", || group.run(parts, inputs, first)).and_then(|done| done);
         parts.metrics.group(group.finished.len());
-        if let Err(error) = result {
+        if let Err(StoreError::Outdated) = result {
+            // Each of them is loaded for, and runs again.
+            group.fail(&Failure::Stopped(Stop::Missing(Vec::new())));
+        } else if let Err(error) = result {
             if let Some(more) = FAILED.more() {
                 tracing::error!(%error, more, "a commit failed; nothing of it was acknowledged");
             }
-            group.fail();
+            group.fail(&Failure::Unavailable);
             owed.append(&mut group.topics);
             if matches!(error, StoreError::DiskFull(_)) {
                 open_again(&parts.store);
@@ -264,9 +267,9 @@ impl Group {
     }
 
     /// Fails all inputs of the group: nothing was committed, so nothing is acknowledged.
-    fn fail(&mut self) {
+    fn fail(&mut self, failure: &Failure) {
         for (_, done, _) in &mut self.finished {
-            *done = Err(Failure::Unavailable);
+            *done = Err(failure.clone());
         }
     }
 }

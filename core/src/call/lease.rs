@@ -144,7 +144,7 @@ fn number(account: Scope<'_>) -> Result<u32, Stop> {
 /// after; restores leases after a start. Returns when to come again.
 pub fn tick(tx: &Tx<'_>, now: Timestamp) -> Result<Option<Timestamp>, Stop> {
     let (root, memory) = (tx.scope(Space::Root), tx.scope(Space::Memory));
-    let is_restored = restore(root, memory, now)?;
+    let is_restored = restore(tx, now)?;
     let rows = memory.scan(key::lease_dues(), Order::Ascending, LEASES_PER_TICK)?;
     let dues = rows.iter().filter_map(|(at, _)| key::read_lease_due(at)).take_while(|(due, ..)| *due <= now);
     let dues: Vec<_> = dues.collect();
@@ -168,7 +168,8 @@ pub fn tick(tx: &Tx<'_>, now: Timestamp) -> Result<Option<Timestamp>, Stop> {
 
 /// Gives each running call of a host that has just started a whole lease, a few accounts at a time; returns whether all
 /// have one.
-fn restore(root: Scope<'_>, memory: Scope<'_>, now: Timestamp) -> Result<bool, Stop> {
+fn restore(tx: &Tx<'_>, now: Timestamp) -> Result<bool, Stop> {
+    let memory = tx.scope(Space::Memory);
     let from = match memory.get(key::restored())?.as_deref() {
         None => (0, 0),
         Some(&[]) => return Ok(true),
@@ -177,18 +178,19 @@ fn restore(root: Scope<'_>, memory: Scope<'_>, now: Timestamp) -> Result<bool, S
             _ => (0, 0),
         },
     };
-    let next = restore_from(root, from, now)?;
+    let next = restore_from(tx, from, now)?;
     let place = next.map_or(Vec::new(), |(count, call)| [count.to_be_bytes(), call.to_be_bytes()].concat());
     memory.put(key::restored(), place)?;
     Ok(next.is_none())
 }
 
 /// Restores leases from a call of an account on, by the count of the account's row; returns where to go on.
-fn restore_from(root: Scope<'_>, (first, call): (u32, u32), now: Timestamp) -> Result<Option<(u32, u32)>, Stop> {
+fn restore_from(tx: &Tx<'_>, (first, call): (u32, u32), now: Timestamp) -> Result<Option<(u32, u32)>, Stop> {
+    let root = tx.scope(Space::Root);
     let query = |facets, from, limit| Query { range: from..u32::MAX, ..Query::of(facets, Order::Ascending, 0, limit) };
     let counts = page(root, Kind::Account, &query(Vec::new(), first, ACCOUNTS_PER_RESTORE))?.ids;
     let mut left = LEASES_PER_TICK;
-    for count in &counts {
+    for count in counts.iter().filter(|count| tx.view().owns(*count - 1)) {
         let from = if *count == first { call } else { 0 };
         let account = root::space_of(root, count - 1);
         let engaged = page(account, Kind::Call, &query([facet_of_engaged()].into(), from, left))?.ids;

@@ -34,15 +34,16 @@ pub struct StoreFigures {
     pub queues: Vec<JobQueue>,
 }
 
-/// Counts what a store holds; each account has a budget of reads of its own.
+/// Counts what a writer's accounts hold; each account has a budget of reads of its own.
 pub fn figures(view: &dyn View) -> Result<StoreFigures, Stop> {
     let tx = Tx::new(view);
     let root = tx.scope(Space::Root);
     let mut found = StoreFigures { queues: queues(root)?, ..StoreFigures::default() };
     found.calls = CallStatus::ALL.iter().map(|status| (status.word(), 0)).collect();
-    for account in ids(root, Kind::Account, &Facet::ALL, ACCOUNTS_MAX)? {
+    let accounts = ids(root, Kind::Account, &Facet::ALL, ACCOUNTS_MAX)?.into_iter().map(|count| count - 1);
+    for account in accounts.filter(|account| view.owns(*account)) {
         let tx = Tx::new(view);
-        add(&mut found, root::space_of(tx.scope(Space::Root), account - 1))?;
+        add(&mut found, root::space_of(tx.scope(Space::Root), account))?;
     }
     Ok(found)
 }

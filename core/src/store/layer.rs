@@ -17,6 +17,15 @@ pub enum Change {
     Delete(Key),
 }
 
+impl Change {
+    /// Returns the key.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        let (Self::Put(key, _) | Self::Delete(key)) = self;
+        key
+    }
+}
+
 impl fmt::Debug for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,14 +1,14 @@
-//! One of several nodes over a PostgreSQL: it serves while it is its turn, and passes requests on meanwhile.
+//! One of several nodes over a PostgreSQL: it serves its share of the accounts, and passes the other requests on.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard::serve::{self, Entrance, Front, Serving};
-use switchboard::store::{Standby, Store, StoreEnd};
+use switchboard::serve::{self, Entrance, Front, Routes};
+use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, SlotMap, Store, StoreEnd};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::block_in_place;
 
 use super::Failed;
@@ -17,51 +17,50 @@ use super::run::{Process, Signals, WriterThread, bind};
 
 /// How long running requests are waited for before the rows are given up.
 const FINISH: Duration = Duration::from_millis(200);
-/// How long another node is waited for that takes over.
+/// How long other nodes are waited for that take over.
 const SUCCESSOR: Duration = Duration::from_millis(500);
+/// Lanes that have ended and were not taken notice of.
+const ENDS: usize = 16;
+
+type LaneId = [u8; 16];
 
 /// A node whose listeners are open.
 struct Node<'p> {
     process: &'p Process,
-    standby: Arc<Standby>,
+    cluster: Cluster,
     front: Arc<Front>,
     address: SocketAddr,
-    signals: Signals,
+    reigns: BTreeMap<LaneId, Reign>,
+    /// Hosts that have ended, whose threads end with the last handle.
+    writers: Vec<WriterThread>,
+    tell_end: mpsc::Sender<(LaneId, StoreEnd)>,
     is_announced: bool,
 }
 
-/// Why a node stops.
-enum End {
-    /// A signal told it to.
-    Told(Option<WriterThread>),
-    /// Something is wrong with the store.
-    Broken(String),
-}
-
 /// Serves the store of a URL with other nodes, until a signal stops it.
-pub async fn run(process: &Process, url: &str) -> Result<Option<WriterThread>, Failed> {
+pub async fn run(process: &Process, url: &str) -> Result<Vec<WriterThread>, Failed> {
     let (mut listeners, address) = process.listeners()?;
     let for_nodes = bind(process.settings.node_listen.unwrap_or((address.ip(), 0).into()), "--node-listen")?;
     let reached = reached(process, &for_nodes)?;
     listeners.push((for_nodes, Entrance::Nodes));
-    let standby = Arc::new(block_in_place(|| Standby::join(url, &reached, Arc::clone(&process.clock)))?);
-    let front = Arc::new(process.front()?.passing(standby.secret())?);
+    let cluster = block_in_place(|| Cluster::join(url, &reached, Arc::clone(&process.clock)))?;
+    let front = Arc::new(process.front()?.passing(cluster.secret(), &reached)?);
     let (stop, stopping) = watch::channel(false);
     let serving = tokio::spawn(serve::serve(Arc::clone(&front), listeners, stopping));
-    let signals = Signals::new()?;
-    let mut node = Node { process, standby, front, address, signals, is_announced: false };
-    let end = node.live().await;
-    if !matches!(*node.front.watch().borrow(), Serving::There(_)) {
-        node.front.set(Serving::Gone);
-    }
+    let (tell_end, ends) = mpsc::channel(ENDS);
+    let (reigns, writers) = (BTreeMap::new(), Vec::new());
+    let mut node = Node { process, cluster, front, address, reigns, writers, tell_end, is_announced: false };
+    let lived = node.live(ends).await;
+    let front = Arc::clone(&node.front);
+    front.change(|routes| {
+        if !routes.is_served() {
+            routes.give_up();
+        }
+    });
     let _ = stop.send(true);
     serving.await?;
     process.retire();
-    match end? {
-        End::Told(writer) => Ok(writer),
-        // Whoever supervises the process starts it again.
-        End::Broken(why) => Err(format!("the store has ended: {why}").into()),
-    }
+    lived.map(|()| node.writers)
 }
 
 /// Returns where other nodes reach the listener for them.
@@ -77,81 +76,117 @@ fn reached(process: &Process, listener: &TcpListener) -> Result<String, Failed> 
 }
 
 impl Node<'_> {
-    /// Serves whenever it is this node's turn, until it is told to stop.
-    async fn live(&mut self) -> Result<End, Failed> {
-        loop {
-            let Some(store) = self.turn().await? else {
-                tracing::info!("stopping: running requests finish, nothing new is taken");
-                return Ok(End::Told(None));
-            };
-            tracing::info!("this node serves");
-            let heir = block_in_place(|| Reign::host(self.process, store))?;
-            let (reign, secrets) = Reign::begin(self.process, heir, &self.front, self.address).await?;
-            if secrets.is_some() || !self.is_announced {
-                self.is_announced = true;
-                self.process.announce(self.address, secrets.as_ref())?;
-            }
-            let ended = tokio::select! {
-                () = self.signals.stop() => None,
-                why = reign.ended() => Some(why),
-            };
-            match ended {
-                None => return self.resign(reign).await,
-                Some(StoreEnd::Replaced) => {
-                    tracing::warn!("another node serves: this one passes requests on to it");
-                    self.front.set(Serving::Nobody);
-                    reign.stop();
-                    // What its tasks still want fails at once.
-                    tokio::spawn(reign.end());
-                }
-                Some(StoreEnd::Broken(why)) => {
-                    reign.stop();
-                    return Ok(End::Broken(why));
-                }
-            }
-        }
-    }
-
-    /// Waits until it is this node's turn, and returns the store; `None` if it is to stop.
-    async fn turn(&mut self) -> Result<Option<Store>, Failed> {
-        let standby = Arc::clone(&self.standby);
-        let mut leading = pin!(standby.lead(seen(&self.front)));
-        let mut serving = self.front.watch();
+    /// Serves this node's share, until it is told to stop.
+    async fn live(&mut self, mut ends: mpsc::Receiver<(LaneId, StoreEnd)>) -> Result<(), Failed> {
+        let mut events = self.cluster.watch(false)?;
+        let mut signals = Signals::new()?;
         loop {
             tokio::select! {
-                store = &mut leading => return Ok(Some(store?)),
-                () = self.signals.stop() => return Ok(None),
-                _ = serving.wait_for(|serving| matches!(serving, Serving::There(_))), if !self.is_announced => {
-                    self.is_announced = true;
-                    self.process.announce(self.address, None)?;
-                }
+                event = events.next() => match event.ok_or("the database is not looked at any more")? {
+                    ClusterEvent::Mapped(map) => self.map(map)?,
+                    ClusterEvent::Taken(store) => self.begin(store).await?,
+                    ClusterEvent::Excess(lane, keep) => self.give(lane, keep).await?,
+                },
+                Some((lane, why)) = ends.recv() => self.ended(lane, why)?,
+                () = signals.stop() => return self.resign(events).await,
             }
         }
     }
 
-    /// Gives the rows up, and waits for the node that takes them: requests that come meanwhile are passed on to it.
-    async fn resign(&self, reign: Reign) -> Result<End, Failed> {
-        tracing::info!("stopping: another node serves what comes from now on");
-        self.front.set(Serving::Nobody);
-        reign.stop();
-        self.front.idle(FINISH).await;
-        reign.hand_over().await;
-        let (standby, seen) = (Arc::clone(&self.standby), seen(&self.front));
-        // To the end of the process: what is passed on while the last connections close must find whoever serves.
-        tokio::spawn(async move { standby.follow(seen).await });
-        let mut serving = self.front.watch();
-        let successor = serving.wait_for(|serving| matches!(serving, Serving::There(_)));
-        if tokio::time::timeout(SUCCESSOR, successor).await.is_err() {
-            tracing::info!("no other node has taken over");
-            self.front.set(Serving::Gone);
+    /// Takes notice of who has which slots.
+    fn map(&mut self, map: Arc<SlotMap>) -> Result<(), Failed> {
+        let is_served = self.front.change(|routes| {
+            routes.map(map);
+            routes.is_served()
+        });
+        if is_served == Some(true) { self.announce(None) } else { Ok(()) }
+    }
+
+    fn announce(&mut self, secrets: Option<&switchboard_core::http::reply::Reply>) -> Result<(), Failed> {
+        if secrets.is_some() || !self.is_announced {
+            self.is_announced = true;
+            self.process.announce(self.address, secrets)?;
         }
-        let writer = reign.end().await?;
-        Ok(End::Told(Some(writer)))
+        Ok(())
+    }
+
+    /// Serves the accounts of a lane.
+    async fn begin(&mut self, store: Store) -> Result<(), Failed> {
+        let lane = store.lane().ok_or("a node has lanes")?;
+        let heir = block_in_place(|| Reign::host(self.process, store))?;
+        let (reign, secrets) = Reign::begin(self.process, heir, &self.front, self.address).await?;
+        tracing::info!("this node serves");
+        let (ended, tell_end) = (reign.ended(), self.tell_end.clone());
+        tokio::spawn(async move { tell_end.send((lane, ended.await)).await });
+        self.reigns.insert(lane, reign);
+        self.announce(secrets.as_ref())
+    }
+
+    /// Takes notice of a lane that has ended.
+    fn ended(&mut self, lane: LaneId, why: StoreEnd) -> Result<(), Failed> {
+        // One that was given up is known to have ended.
+        let Some(reign) = self.reigns.remove(&lane) else { return Ok(()) };
+        self.front.change(|routes| routes.end(lane));
+        reign.stop();
+        match why {
+            StoreEnd::Replaced => {
+                tracing::warn!("another node serves: this one passes requests on to it");
+                // What its tasks still want fails at once.
+                tokio::spawn(reign.end());
+                Ok(())
+            }
+            // Whoever supervises the process starts it again.
+            StoreEnd::Broken(why) => Err(format!("the store has ended: {why}").into()),
+        }
+    }
+
+    /// Gives a lane up but for some of its slots: requests that come meanwhile wait for whoever takes them.
+    async fn give(&mut self, lane: LaneId, keep: usize) -> Result<(), Failed> {
+        let Some(reign) = self.reigns.remove(&lane) else { return Ok(()) };
+        tracing::info!(keep, "another node takes some of the accounts");
+        let kept = self.hand_over(&reign, lane, keep).await;
+        self.writers.push(reign.end().await?);
+        match kept {
+            Some(store) => self.begin(store).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn hand_over(&self, reign: &Reign, lane: LaneId, keep: usize) -> Option<Store> {
+        let own = self.front.change(|routes| routes.end(lane)).flatten();
+        reign.stop();
+        if let Some(own) = own {
+            own.idle(FINISH).await;
+        }
+        reign.hand_over(keep).await
+    }
+
+    /// Gives all rows up, and waits for the nodes that take them: requests that come meanwhile are passed on to them.
+    async fn resign(&mut self, events: ClusterEvents) -> Result<(), Failed> {
+        tracing::info!("stopping: other nodes serve what comes from now on");
+        self.cluster.leave().await;
+        // To the end of the process: what is passed on while the last connections close must find whoever serves.
+        tokio::spawn(follow(events, Arc::clone(&self.front)));
+        let reigns = std::mem::take(&mut self.reigns);
+        for (lane, reign) in &reigns {
+            self.hand_over(reign, *lane, 0).await;
+        }
+        let mut routes = self.front.watch();
+        if tokio::time::timeout(SUCCESSOR, routes.wait_for(Routes::is_served)).await.is_err() {
+            tracing::info!("no other node has taken over");
+        }
+        for reign in reigns.into_values() {
+            self.writers.push(reign.end().await?);
+        }
+        Ok(())
     }
 }
 
-/// Returns what tells the listeners who serves.
-fn seen(front: &Arc<Front>) -> impl FnMut(Option<&str>) + Send + 'static {
-    let front = Arc::clone(front);
-    move |address| front.follow(address)
+/// Takes notice of who has which slots, and of nothing else.
+async fn follow(mut events: ClusterEvents, front: Arc<Front>) {
+    while let Some(event) = events.next().await {
+        if let ClusterEvent::Mapped(map) = event {
+            front.change(|routes| routes.map(map));
+        }
+    }
 }

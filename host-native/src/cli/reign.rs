@@ -8,7 +8,7 @@ use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, HostOptions};
 use switchboard::seal::Seal;
 use switchboard::send::{self, Outside};
-use switchboard::serve::{Front, Serving};
+use switchboard::serve::Front;
 use switchboard::settings::{ServeSettings, Yields};
 use switchboard::store::{Store, StoreEnd};
 use switchboard::vault::Vault;
@@ -80,14 +80,14 @@ impl Reign {
         if let Some(vault) = host.vault.clone() {
             beside.push(tokio::spawn(async move { vault.tell_of_trouble().await }).abort_handle());
         }
-        front.set(Serving::Here(Arc::clone(&host)));
+        front.begin(Arc::clone(&host));
         let engine = engine.map(|token| attach(&process.settings, address, &token, stopping)).transpose()?;
         Ok((Self { host, writer, stop, schedule, engine, beside }, secrets))
     }
 
     /// Waits until the store has ended, and returns why.
-    pub async fn ended(&self) -> StoreEnd {
-        self.host.store.ended().await
+    pub fn ended(&self) -> impl Future<Output = StoreEnd> + Send + 'static {
+        self.host.store.ended()
     }
 
     /// Lets nothing wait any more, and begins no more work.
@@ -96,9 +96,9 @@ impl Reign {
         let _ = self.stop.send(true);
     }
 
-    /// Gives the rows up to another node.
-    pub async fn hand_over(&self) {
-        self.host.store.hand_over().await;
+    /// Gives the rows up to other nodes, but for so many slots; returns the store of those that stay.
+    pub async fn hand_over(&self, keep: usize) -> Option<Store> {
+        self.host.store.hand_over(keep).await
     }
 
     /// Waits for the end of what runs beside the host, which was told to stop.

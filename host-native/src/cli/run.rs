@@ -46,7 +46,7 @@ fn start(settings: ServeSettings, json: bool) -> Result<(), Failed> {
     umask(Mode::from_raw_mode(0o077));
     let process = Process::of(settings, json)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let writer = if let Some(url) = &process.settings.store {
+    let writers = if let Some(url) = &process.settings.store {
         runtime.block_on(node::run(&process, url))
     } else {
         let store = Store::open(&process.folder)?;
@@ -54,7 +54,7 @@ fn start(settings: ServeSettings, json: bool) -> Result<(), Failed> {
     };
     // Dropping the last handle lets the writer finish its queue and end.
     runtime.shutdown_timeout(END);
-    if let Some(writer) = writer? {
+    for writer in writers? {
         writer.join().map_err(|_| "the writer failed")?;
     }
     Ok(())
@@ -164,7 +164,7 @@ pub fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failed> {
 }
 
 /// Serves a store that is this process's alone.
-async fn run(process: &Process, store: Store) -> Result<Option<WriterThread>, Failed> {
+async fn run(process: &Process, store: Store) -> Result<Vec<WriterThread>, Failed> {
     let host = Reign::host(process, store)?;
     let (listeners, address) = process.listeners()?;
     let front = Arc::new(process.front()?);
@@ -186,6 +186,6 @@ async fn run(process: &Process, store: Store) -> Result<Option<WriterThread>, Fa
     match ended {
         // Whoever supervises the process starts it again.
         Some(why) => Err(format!("the store has ended: {why}").into()),
-        None => writer.map(Some),
+        None => Ok(vec![writer?]),
     }
 }

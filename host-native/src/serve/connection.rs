@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::exchange;
-use super::front::{Entrance, Front};
+use super::front::{self, Entrance, Front};
 use super::incoming::Coming;
 use super::owed::{Owed, Why};
 use super::pass::{self, Origin, PassedOn};
@@ -160,7 +160,8 @@ async fn dispatch(
             None => return pass::refused(&head, Refusal::Forbidden(NODES_ONLY.into())),
         },
     };
-    let Some((host, _running)) = front.here() else {
+    let account = || front::account_in(&head.headers);
+    let Some((host, _running)) = front.here(account) else {
         // Rare: in a box, it does not enlarge the future of every request, which hyper moves.
         return Box::pin(elsewhere(front, (head, body), origin, unfinished)).await;
     };

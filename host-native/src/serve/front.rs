@@ -2,22 +2,19 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
+use hyper::header::{AUTHORIZATION, HeaderMap};
 use ipnet::IpNet;
+use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::http::request::Door;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use super::pass::NodeLink;
+use super::routes::{Destination, OwnHost, Routes, Running, Serving};
 use crate::host::Host;
 use crate::metrics::Metrics;
 use crate::room::Holder;
 use crate::rooms::Rooms;
-
-/// How often running requests are counted while their end is waited for.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// Who comes in at a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +25,6 @@ pub enum Entrance {
     Nodes,
 }
 
-/// Who serves requests at the moment.
-#[derive(Clone)]
-pub enum Serving {
-    /// This process.
-    Here(Arc<Host>),
-    /// The node that others reach at this address, HOST:PORT.
-    There(Arc<str>),
-    /// Nobody: a node is about to.
-    Nobody,
-    /// Nobody, and this process stops: no request is kept waiting.
-    Gone,
-}
-
 /// What all listeners share.
 pub struct Front {
     /// Rooms for connections, and for requests that are passed on.
@@ -48,86 +32,64 @@ pub struct Front {
     /// Counters and gauges.
     pub metrics: Arc<Metrics>,
     trust_proxy: Vec<IpNet>,
-    serving: watch::Sender<Serving>,
-    /// Requests that this process carries out.
-    running: AtomicUsize,
+    routes: watch::Sender<Routes>,
     pub(super) passing: Option<NodeLink>,
 }
-
-/// A request that this process carries out.
-pub struct Running(Arc<Front>);
 
 impl Front {
     /// Listens for one host that serves everything.
     pub fn over(host: Arc<Host>) -> Arc<Self> {
         let front =
             Self::new(Arc::clone(&host.rooms), Arc::clone(&host.metrics), &host.service.setup.config.trust_proxy);
-        front.set(Serving::Here(host));
+        front.change(|routes| routes.begin(OwnHost::sole(host)));
         Arc::new(front)
     }
 
     /// Listens for whoever serves, at first for nobody. Of a trusted proxy, connections count for the service.
     pub fn new(rooms: Arc<Rooms>, metrics: Arc<Metrics>, trust_proxy: &[IpNet]) -> Self {
-        Self {
-            rooms,
-            metrics,
-            trust_proxy: trust_proxy.to_vec(),
-            serving: watch::Sender::new(Serving::Nobody),
-            running: AtomicUsize::new(0),
-            passing: None,
-        }
+        let routes = watch::Sender::new(Routes::default());
+        Self { rooms, metrics, trust_proxy: trust_proxy.to_vec(), routes, passing: None }
     }
 
-    /// Passes requests on to other nodes, which know `secret`, while they serve.
-    pub fn passing(self, secret: &str) -> Result<Self, String> {
-        Ok(Self { passing: Some(NodeLink::new(secret)?), ..self })
+    /// Passes requests on to other nodes, which know `secret` and reach this one at `address`, while they serve.
+    pub fn passing(self, secret: &str, address: &str) -> Result<Self, String> {
+        let routes = watch::Sender::new(Routes::at(Some(address.into())));
+        Ok(Self { passing: Some(NodeLink::new(secret)?), routes, ..self })
     }
 
-    /// Says who serves from now on.
-    pub fn set(&self, serving: Serving) {
-        self.metrics.serves(matches!(serving, Serving::Here(_)));
-        self.serving.send_replace(serving);
-    }
-
-    /// Says which other node serves, if one does.
-    pub fn follow(&self, address: Option<&str>) {
-        self.serving.send_if_modified(|serving| {
-            let is_known = match (&*serving, address) {
-                (Serving::There(known), Some(address)) => **known == *address,
-                (Serving::Nobody | Serving::Gone, None) => true,
-                _ => false,
-            };
-            if !is_known {
-                self.metrics.serves(false);
-                *serving = address.map_or(Serving::Nobody, |address| Serving::There(address.into()));
-            }
-            !is_known
+    /// Changes who serves.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Routes) -> T) -> Option<T> {
+        let mut changed = None;
+        self.routes.send_modify(|routes| {
+            changed = Some(change(routes));
+            self.metrics.serves(routes.serves_here());
         });
+        changed
+    }
+
+    /// Has a host serve its lane, or everything.
+    pub fn begin(&self, host: Arc<Host>) {
+        self.change(|routes| routes.begin(OwnHost::of(host)));
     }
 
     /// Returns who serves, and who will.
-    pub fn watch(&self) -> watch::Receiver<Serving> {
-        self.serving.subscribe()
+    pub fn watch(&self) -> watch::Receiver<Routes> {
+        self.routes.subscribe()
     }
 
-    /// Returns the host that carries a request out here, if this process serves; the request counts as running until the
-    /// other part is dropped.
-    pub fn here(self: &Arc<Self>) -> Option<(Arc<Host>, Running)> {
-        // Counted first: who waits for the end of all sees it, or it sees that nobody serves here.
-        self.running.fetch_add(1, Ordering::SeqCst);
-        let running = Running(Arc::clone(self));
-        match &*self.serving.borrow() {
-            Serving::Here(host) => Some((Arc::clone(host), running)),
+    /// Returns the host of this process that serves a request, if one does; the request counts as running until the other
+    /// part is dropped.
+    pub fn here(&self, account: impl FnOnce() -> Option<u32>) -> Option<(Arc<Host>, Running)> {
+        // Counted while nobody can change who serves: who waits for the end of all sees it.
+        match self.routes.borrow().of(account()) {
+            Serving::Here(own) => Some((Arc::clone(&own.host), own.run())),
             _ => None,
         }
     }
 
-    /// Waits until no request runs here, but no longer than `patience`.
-    pub async fn idle(&self, patience: Duration) {
-        let until = Instant::now() + patience;
-        while self.running.load(Ordering::SeqCst) > 0 && Instant::now() < until {
-            tokio::time::sleep(LOOK).await;
-        }
+    /// Follows who serves an account.
+    pub fn to(&self, account: Option<u32>) -> Destination {
+        Destination::of(self.routes.subscribe(), account)
     }
 
     /// Returns the holder of what a client holds before it is known who it is: its address, or the service for a trusted
@@ -138,8 +100,12 @@ impl Front {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::SeqCst);
+/// Returns the account that a token in the head of a request names, whether or not it is valid.
+pub fn account_in(headers: &HeaderMap) -> Option<u32> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let token = Token::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))?;
+    match token.kind {
+        TokenKind::ApiKey | TokenKind::Session | TokenKind::Web => Some(token.account),
+        TokenKind::Operator | TokenKind::Engine => None,
     }
 }

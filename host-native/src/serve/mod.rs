@@ -15,6 +15,7 @@ mod pass;
 mod patient;
 mod place;
 mod response;
+mod routes;
 mod seats;
 mod store;
 mod stream;
@@ -32,7 +33,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-pub use self::front::{Entrance, Front, Serving};
+pub use self::front::{Entrance, Front};
+pub use self::routes::{OwnHost, Routes};
 use self::seats::Seats;
 use crate::room::Holder;
 use crate::sparse::Sparse;

@@ -19,11 +19,11 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::request::Door;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::front::{Front, Serving};
+use super::front::{Front, account_in};
 use super::response::{ResponseBody, full, response};
+use super::routes::{Destination, Serving};
 use super::seats::Unfinished;
 use crate::edge::EdgeToken;
 use crate::room::Held;
@@ -166,19 +166,19 @@ pub async fn carry(
         Err(full) => return PassedOn::Answered(refused(&head, full.into())),
     };
     let until = Instant::now() + PATIENCE;
-    let (mut serving, source) = (front.watch(), Source::of(body, unfinished));
-    while let Some(now) = tokio::time::timeout_at(until, somebody(&mut serving)).await.ok().flatten() {
+    let (mut destination, source) = (front.to(account_in(&head.headers)), Source::of(body, unfinished));
+    while let Some(now) = tokio::time::timeout_at(until, destination.somebody()).await.ok().flatten() {
         let Serving::There(to) = now else {
             let Some((body, unfinished)) = source.take() else { break };
             return PassedOn::Here(Box::new((head, body, unfinished)));
         };
         let Some(request) = passing.request(&head, &to, origin, source.again()) else { break };
-        match attempt(passing, request, &source, (&mut serving, &to)).await {
+        match attempt(passing, request, &source, (&mut destination, &to)).await {
             // The other node has seen that the operator asks; each node has figures of its own.
             Attempt::Answered(answer) if head.uri.path() == METRICS && answer.status().is_success() => {
                 return PassedOn::Answered(own_metrics(front, &answer));
             }
-            Attempt::Answered(answer) => return PassedOn::Answered(passed_back(answer, held, serving, to)),
+            Attempt::Answered(answer) => return PassedOn::Answered(passed_back(answer, held, destination, to)),
             Attempt::Again => tokio::time::sleep(AGAIN).await,
             Attempt::Unknown => break,
         }
@@ -199,12 +199,12 @@ async fn attempt(
     passing: &NodeLink,
     request: Request<Source>,
     source: &Source,
-    (serving, to): (&mut watch::Receiver<Serving>, &str),
+    (destination, to): (&mut Destination, &str),
 ) -> Attempt {
     // A read may be asked for again; a body that was begun cannot be sent again.
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let left = async {
-        elsewhere(serving, to).await;
+        destination.left(to).await;
         // It may have the answer, or pass the request on itself; or it stands still, and says nothing any more.
         tokio::time::sleep(if reads { Duration::ZERO } else { GRACE }).await;
     };
@@ -228,19 +228,6 @@ pub fn refused(head: &request::Parts, refusal: Refusal) -> Response<ResponseBody
     response(refusal.reply_to(head.uri.path()), None)
 }
 
-/// Waits until somebody serves; `None` once nobody will.
-async fn somebody(serving: &mut watch::Receiver<Serving>) -> Option<Serving> {
-    let found = serving.wait_for(|serving| !matches!(serving, Serving::Nobody)).await;
-    found.ok().map(|serving| serving.clone()).filter(|serving| !matches!(serving, Serving::Gone))
-}
-
-/// Waits until another node serves than the one at `to`.
-async fn elsewhere(serving: &mut watch::Receiver<Serving>, to: &str) {
-    let same = |serving: &Serving| matches!(serving, Serving::There(now) if **now == *to);
-    // Whoever says who serves lives as long as the requests.
-    let _ = serving.wait_for(|serving| !same(serving)).await;
-}
-
 fn own_metrics(front: &Front, answer: &Response<Incoming>) -> Response<ResponseBody> {
     let mut headers = lasting(answer.headers());
     headers.remove(CONTENT_LENGTH);
@@ -252,11 +239,11 @@ fn own_metrics(front: &Front, answer: &Response<Incoming>) -> Response<ResponseB
 fn passed_back(
     answer: Response<Incoming>,
     held: Held,
-    mut serving: watch::Receiver<Serving>,
+    mut destination: Destination,
     to: Arc<str>,
 ) -> Response<ResponseBody> {
     let (head, body) = answer.into_parts();
-    let cut = async move { elsewhere(&mut serving, &to).await };
+    let cut = async move { destination.left(&to).await };
     let body = Answer { body, cut: Box::pin(cut), _held: held };
     let mut response = Response::new(body.boxed());
     (*response.status_mut(), *response.headers_mut()) = (head.status, lasting(&head.headers));

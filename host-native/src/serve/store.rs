@@ -138,7 +138,9 @@ impl From<Failure> for Refused {
             Failure::Changed => Self::Changed,
             Failure::Stopped(Stop::OverBudget) => Self::TooLarge,
             Failure::Unavailable | Failure::Stopped(Stop::Failed) => Self::Unavailable,
-            Failure::Stopped(Stop::Missing(_) | Stop::Corrupt(_)) | Failure::Panicked => Self::Failed,
+            Failure::Stopped(Stop::Missing(_) | Stop::Elsewhere(_) | Stop::Corrupt(_)) | Failure::Panicked => {
+                Self::Failed
+            }
         }
     }
 }

@@ -31,14 +31,28 @@ pub trait Backend: Send + Sync {
     /// Reads rows that a step found missing, so that a picture has them; no file misses any.
     fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>>;
 
-    /// Returns whether what a picture showed was still true after it was read.
+    /// Returns whether what a picture showed was still true after it was read, but for shared rows.
     fn confirm(&self) -> Result<(), StoreError>;
+
+    /// Returns whether shared rows are still as they were after this change of them, see [`Picture::shared`].
+    fn is_current(&self, shared: i64) -> BoxFuture<Result<bool, StoreError>>;
 
     /// Waits until nothing more can be read or written, and returns why.
     fn ended(&self) -> BoxFuture<StoreEnd>;
 
-    /// Gives the rows up to whoever comes next, after the commit that is open; nothing is read or written afterwards.
-    fn hand_over(&self) -> BoxFuture<()>;
+    /// Gives the rows up to whoever comes next, but for so many slots, after the commit that is open; nothing is read or
+    /// written afterwards. Returns what has the rows that stay.
+    fn hand_over(&self, keep: usize) -> BoxFuture<Option<Box<dyn Backend>>>;
+
+    /// Returns the id of its lane, if it shares the rows with others.
+    fn lane(&self) -> Option<[u8; 16]> {
+        None
+    }
+
+    /// Returns whether it has the rows of all accounts.
+    fn is_whole(&self) -> bool {
+        true
+    }
 
     /// Returns what is noted of the keys that values are sealed with.
     fn seals(&self) -> Result<NotedKeys, StoreError>;
@@ -90,6 +104,16 @@ pub trait Picture: Send + Sync {
 
     /// Shows the rows of a scan, in its order.
     fn scan(&self, scan: Scan, visit: &mut RowVisitor<'_>) -> Result<(), Stop>;
+
+    /// Returns whether it has the rows of an account.
+    fn owns(&self, _account: u32) -> bool {
+        true
+    }
+
+    /// Returns after which change of shared rows it is, if it has shown one and others may change them.
+    fn shared(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// A commit that has begun: nobody else commits before it has ended.

@@ -154,12 +154,16 @@ impl Backend for Embedded {
         Ok(())
     }
 
+    fn is_current(&self, _shared: i64) -> BoxFuture<Result<bool, StoreError>> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
+
     fn ended(&self) -> BoxFuture<StoreEnd> {
         Box::pin(std::future::pending())
     }
 
-    fn hand_over(&self) -> BoxFuture<()> {
-        Box::pin(std::future::ready(()))
+    fn hand_over(&self, _keep: usize) -> BoxFuture<Option<Box<dyn Backend>>> {
+        Box::pin(std::future::ready(None))
     }
 
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {

@@ -3,27 +3,33 @@
 //! One node writes the rows of a slot, under a [`fence`]; so what it holds of them is true until it is replaced, and its
 //! reads ask nobody. A node that could not be heard of for [`LEASE`] stops answering; whoever takes over waits longer.
 
+mod cluster;
 mod fence;
 mod fill;
 mod link;
 mod load;
+mod lookout;
+mod map;
 mod ownership;
+mod picture;
 mod place;
+mod recut;
 mod rows;
 mod schema;
 mod seals;
-mod standby;
+mod share;
+mod shared;
 mod target;
 mod whole;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{ArcRwLockReadGuard, RawRwLock, RwLock};
+use parking_lot::RwLock;
 use switchboard_core::store::Change;
-use switchboard_core::view::{Read, RowVisitor, Scan, Stop};
+use switchboard_core::view::Read;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::Instant;
@@ -33,13 +39,17 @@ use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
 
+use cluster::Presence;
+pub use cluster::{Cluster, ClusterEvent, ClusterEvents};
 use fence::{Changes, Fence, Id, Uncommitted};
 pub use fill::DatabaseFill;
 use link::DatabaseLink;
 use load::{Loader, Unloaded};
+pub use map::{MappedLane, SlotMap};
+use picture::{Now, Rows};
+use place::Slots;
 use rows::KnownRows;
-pub use standby::Standby;
-use standby::{Others, Presence};
+use shared::SharedChanges;
 use target::DatabaseTarget;
 use whole::Whole;
 
@@ -49,11 +59,6 @@ const LEASE: Duration = Duration::from_secs(4);
 const DOUBT: Duration = LEASE;
 /// Pause before another try to read.
 const AGAIN: Duration = Duration::from_millis(20);
-/// Memory for rows, bytes.
-const MEMORY_BYTES: usize = 256 << 20;
-
-/// Entries that are looked at for one to forget, after each change of what is at hand: a reader waits for no more.
-const LOOKS: usize = 4_096;
 
 /// Rows in a PostgreSQL.
 pub(super) struct Postgres {
@@ -89,6 +94,7 @@ struct Node {
     /// The id of its lane.
     id: Id,
     target: DatabaseTarget,
+    slots: Arc<Slots>,
     rows: Arc<RwLock<Rows>>,
     lane: Arc<Mutex<Lane>>,
     loader: Mutex<Loader>,
@@ -99,14 +105,6 @@ struct Node {
     ended: watch::Sender<Option<StoreEnd>>,
     clock: Arc<Clock>,
     presence: Presence,
-}
-
-/// Rows at hand, of the moment after a number of commits.
-struct Rows {
-    known: KnownRows,
-    seq: i64,
-    /// The number of commits when rows were last forgotten: what was read before may be older than what they said.
-    forgotten: i64,
 }
 
 /// The right to write, and what became of the last commit.
@@ -151,10 +149,10 @@ impl Postgres {
     /// Opens the store of a URL alone: takes its rows over from a node that was stopped or is not heard of any more, and
     /// gives up if one is.
     pub fn open(url: &str) -> Result<Self, StoreError> {
-        let standby = Standby::join(url, "", Arc::new(Clock::at(None)))?;
+        let cluster = Cluster::join(url, "", Arc::new(Clock::at(None)))?;
         let waiting =
             tokio::runtime::Builder::new_current_thread().build().map_err(failed("the store cannot be opened"))?;
-        waiting.block_on(standby.turn(Others::Refuse, |_| {}))
+        waiting.block_on(cluster.alone())
     }
 
     /// Returns all rows of the store of a URL at one moment, and the keys that they are sealed with, whoever serves it.
@@ -183,7 +181,7 @@ impl Drop for Postgres {
         }
         let (node, driver) = (Arc::clone(&self.node), self.driver.clone());
         let stopping =
-            std::thread::spawn(move || driver.runtime().map(|runtime| runtime.block_on(ownership::end(&node))));
+            std::thread::spawn(move || driver.runtime().map(|runtime| runtime.block_on(ownership::end(&node, 0))));
         let _ = stopping.join();
     }
 }
@@ -217,7 +215,7 @@ impl Node {
         DatabaseLink::to(&self.target).await.map_err(failed("the store cannot be opened"))
     }
 
-    /// Reads rows, which are at hand then.
+    /// Reads rows, which are at hand then, as are the shared rows as others have changed them before.
     async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
         let until = Instant::now() + DOUBT;
         loop {
@@ -234,12 +232,17 @@ impl Node {
             };
             // Rows of a moment that is yet to come would be mixed with those of this one.
             let mut seq = self.seq.subscribe();
-            let reached = tokio::time::timeout(DOUBT, seq.wait_for(|seq| *seq >= loaded.seq)).await;
-            if !matches!(reached, Ok(Ok(_))) {
+            let reached = seq.wait_for(|seq| *seq >= loaded.at.seq);
+            if !matches!(tokio::time::timeout(DOUBT, reached).await, Ok(Ok(_))) {
                 return Err(StoreError::of("rows cannot be read", &"a commit is in doubt"));
             }
+            let known = self.rows.read().at.shared;
+            if loaded.at.shared > known {
+                self.learn(known, loaded.at.shared).await?;
+                continue;
+            }
             let mut rows = self.rows.write();
-            if loaded.seq < rows.forgotten {
+            if !rows.takes(loaded.at) {
                 continue;
             }
             loaded.found.into_iter().for_each(|(read, found)| rows.known.add(&read, found));
@@ -248,11 +251,24 @@ impl Node {
         }
     }
 
-    /// Commits changes; `lane` is the right to do so.
-    async fn commit(&self, lane: &mut Lane, changes: Vec<Change>) -> Result<(), StoreError> {
+    /// Learns what other lanes changed of the shared rows after a number, up to another one. Changes of this lane's own
+    /// up to that one are at hand.
+    async fn learn(&self, after: i64, to: i64) -> Result<(), StoreError> {
+        let logged = self.loader.lock().await.since(after, to).await;
+        let logged = logged.map_err(|why| StoreError::of("rows cannot be read", &why))?;
+        let mut rows = self.rows.write();
+        // Another read may have been quicker.
+        if let Some(logged) = logged.filter(|_| rows.at.shared == after) {
+            rows.learn(logged);
+        }
+        Ok(())
+    }
+
+    /// Commits changes that were decided after this change of shared rows; `lane` is the right to do so.
+    async fn commit(&self, lane: &mut Lane, changes: Vec<Change>, after: i64) -> Result<(), StoreError> {
         self.confirm()?;
         self.settle(lane).await?;
-        let parts = parted(&self.rows.read().known, &changes);
+        let parts = Changes { after, ..parted(&self.rows.read().known, &changes) };
         let sent = Instant::now();
         let clock = i64::try_from(self.clock.unpaced().micros()).unwrap_or(i64::MAX);
         match lane.fence.commit(&parts, clock, sent + DOUBT).await {
@@ -288,6 +304,7 @@ impl Node {
     fn failed(&self, uncommitted: Uncommitted) -> StoreError {
         match uncommitted {
             Uncommitted::Replaced => self.end(StoreEnd::Replaced),
+            Uncommitted::Outdated => StoreError::Outdated,
             Uncommitted::Strange(why) => self.end(StoreEnd::Broken(format!("the database is not what it was: {why}"))),
             Uncommitted::Refused(why) => StoreError::of("the database refused a commit", &why),
             Uncommitted::Unknown(why) => StoreError::of("what became of a commit is not known", &why),
@@ -295,26 +312,14 @@ impl Node {
     }
 
     fn apply(&self, changes: Vec<Change>, seq: i64) {
-        let mut rows = self.rows.write();
-        rows.known.apply(changes);
-        rows.seq = seq;
-        rows.shrink();
-        drop(rows);
+        self.rows.write().apply(changes, seq);
         self.seq.send_replace(seq);
-    }
-}
-
-impl Rows {
-    fn shrink(&mut self) {
-        if self.known.shrink(MEMORY_BYTES, LOOKS) {
-            self.forgotten = self.seq;
-        }
     }
 }
 
 /// Parts changes by what is known of their keys, and finds their places.
 fn parted(known: &KnownRows, changes: &[Change]) -> Changes {
-    let mut parts = Changes::default();
+    let mut parts = Changes { shared: SharedChanges::of(changes), ..Changes::default() };
     for change in changes {
         match change {
             Change::Put(key, value) => {
@@ -338,7 +343,7 @@ fn parted(known: &KnownRows, changes: &[Change]) -> Changes {
 impl Backend for Postgres {
     fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
         self.node.confirm()?;
-        Ok(Arc::new(Now(self.node.rows.read_arc())))
+        Ok(Arc::new(Now::of(self.node.rows.read_arc(), &self.node.slots, Arc::default())))
     }
 
     fn whole(&self) -> Result<Arc<dyn Picture>, StoreError> {
@@ -349,7 +354,8 @@ impl Backend for Postgres {
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError> {
         let runtime = self.runtime()?.handle().clone();
         let lane = runtime.block_on(Arc::clone(&self.node.lane).lock_owned());
-        Ok(Box::new(LaneWrite { node: Arc::clone(&self.node), lane, runtime }))
+        let after = self.node.rows.read().at.shared;
+        Ok(Box::new(LaneWrite { node: Arc::clone(&self.node), lane, runtime, after, is_shared: Arc::default() }))
     }
 
     fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {
@@ -362,6 +368,14 @@ impl Backend for Postgres {
         self.node.confirm()
     }
 
+    fn is_current(&self, shared: i64) -> BoxFuture<Result<bool, StoreError>> {
+        let (loading, node) = (self.load(Vec::new()), Arc::clone(&self.node));
+        Box::pin(async move {
+            loading.await?;
+            Ok(node.rows.read().at.shared == shared)
+        })
+    }
+
     fn ended(&self) -> BoxFuture<StoreEnd> {
         let mut ended = self.node.ended.subscribe();
         Box::pin(async move {
@@ -370,15 +384,21 @@ impl Backend for Postgres {
         })
     }
 
-    fn hand_over(&self) -> BoxFuture<()> {
-        let node = Arc::clone(&self.node);
-        let task = self.runtime().map(|runtime| runtime.spawn(async move { ownership::end(&node).await }));
+    fn hand_over(&self, keep: usize) -> BoxFuture<Option<Box<dyn Backend>>> {
+        let (node, driver) = (Arc::clone(&self.node), self.driver.clone());
+        let task = self.runtime().map(|runtime| runtime.spawn(async move { ownership::end(&node, keep).await }));
         Box::pin(async move {
-            if let Ok(task) = task {
-                // Without an end the next node waits, and says so.
-                let _ = task.await;
-            }
+            let kept = task.ok()?.await.ok()??;
+            Some(Box::new(cluster::living(kept, &driver)) as Box<dyn Backend>)
         })
+    }
+
+    fn lane(&self) -> Option<Id> {
+        Some(self.node.id)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.node.slots.is_all()
     }
 
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {
@@ -410,42 +430,43 @@ impl Backend for Postgres {
     }
 }
 
-/// The rows at hand, which nobody changes meanwhile.
-struct Now(ArcRwLockReadGuard<RawRwLock, Rows>);
-
-impl Picture for Now {
-    fn get(&self, key: &[u8], look: &mut dyn FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
-        self.0.known.get(key)?.map_or(Ok(()), look)
-    }
-
-    fn scan(&self, scan: Scan, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
-        self.0.known.scan(scan, visit)
-    }
-}
-
 /// A commit that has begun.
 struct LaneWrite {
     node: Arc<Node>,
     lane: OwnedMutexGuard<Lane>,
     runtime: tokio::runtime::Handle,
+    /// The last change of shared rows before it began.
+    after: i64,
+    /// Whether a shared row was looked at.
+    is_shared: Arc<AtomicBool>,
 }
 
 impl OpenWrite for LaneWrite {
     fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
-        Ok(Arc::new(Now(self.node.rows.read_arc())))
+        Ok(Arc::new(Now::of(self.node.rows.read_arc(), &self.node.slots, Arc::clone(&self.is_shared))))
     }
 
     fn commit(mut self: Box<Self>, changes: Vec<Change>, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
-        let Self { node, lane, runtime } = &mut *self;
+        let Self { node, lane, runtime, after, .. } = &mut *self;
         runtime.block_on(async {
             if !seals.is_empty() {
                 seals::note(&node.link().await?.client, seals).await?;
             }
-            if changes.is_empty() { Ok(()) } else { node.commit(lane, changes).await }
+            if changes.is_empty() { Ok(()) } else { node.commit(lane, changes, *after).await }
         })
     }
 
-    fn abort(self: Box<Self>) -> Result<(), StoreError> {
-        Ok(())
+    /// What was looked at is told to callers, as after a commit.
+    fn abort(mut self: Box<Self>) -> Result<(), StoreError> {
+        let Self { node, lane, runtime, after, is_shared } = &mut *self;
+        node.confirm()?;
+        if !is_shared.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        runtime.block_on(async {
+            node.settle(lane).await?;
+            node.load(Vec::new()).await
+        })?;
+        if node.rows.read().at.shared == *after { Ok(()) } else { Err(StoreError::Outdated) }
     }
 }

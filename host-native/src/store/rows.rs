@@ -43,6 +43,11 @@ impl Snapshot {
         shown_stored(&*self.picture, visit)
     }
 
+    /// Returns after which change of shared rows it is, if it has shown one and others may change them.
+    pub fn shared(&self) -> Option<i64> {
+        self.picture.shared()
+    }
+
     /// Returns the view for one exchange; without `limits` nobody is rate-limited.
     pub fn view<'v>(&'v self, limits: Option<&'v Admission<'v>>) -> RowsView<'v> {
         RowsView::of(Arc::clone(&self.picture), &self.seal, &self.memory, limits)
@@ -156,6 +161,10 @@ impl View for RowsView<'_> {
 
     fn is_full(&self) -> bool {
         self.limits.is_some_and(|limits| limits.full)
+    }
+
+    fn owns(&self, account: u32) -> bool {
+        self.picture.owns(account)
     }
 }
 

@@ -108,4 +108,8 @@ impl View for WriteView<'_> {
     fn is_full(&self) -> bool {
         self.before.is_full()
     }
+
+    fn owns(&self, account: u32) -> bool {
+        self.before.owns(account)
+    }
 }

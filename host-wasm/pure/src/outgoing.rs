@@ -199,8 +199,8 @@ pub fn stop(fault: Fault) -> wit::Stop {
     match fault {
         Fault::Stopped(Stop::Corrupt(what)) => wit::Stop::Corrupt(what.to_owned()),
         Fault::Stopped(Stop::OverBudget) => wit::Stop::OverBudget,
-        // A session asks for what is missing instead of stopping with it.
-        Fault::Stopped(Stop::Failed | Stop::Missing(_)) => wit::Stop::Failed,
+        // A session asks for what is missing instead of stopping with it, and all accounts are there.
+        Fault::Stopped(Stop::Failed | Stop::Missing(_) | Stop::Elsewhere(_)) => wit::Stop::Failed,
         Fault::Misread(what) => wit::Stop::Misread(what.to_owned()),
     }
 }

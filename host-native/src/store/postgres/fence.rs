@@ -3,6 +3,8 @@
 //! A commit is one statement. Its first part moves the lane's sequence from the number that its holder knows, under a
 //! token that nobody else has: whoever was replaced, or stands at another number, changes nothing. No clock, no lock and
 //! no state of a session is needed for that. When an answer is lost, the sequence says what became of the commit.
+//!
+//! The same statement refuses a commit that was decided over [shared](super::shared) rows as they no longer are.
 
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
 use super::link::{Prepared, told};
+use super::shared::{KEPT, SharedChanges};
 use super::target::DatabaseTarget;
 use crate::clock;
 use crate::store::StoreError;
@@ -22,15 +25,20 @@ const ANSWERED: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(50);
 const COMMIT: &str = "
 WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
-           WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead RETURNING seq),
+           WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead
+             AND NOT EXISTS (SELECT 1 FROM shared WHERE shared.seq > $15) RETURNING seq),
+     s AS (INSERT INTO shared (seq, keys, vals) SELECT $15 + 1, $16, $17 FROM f WHERE cardinality($16) > 0),
+     o AS (DELETE FROM shared USING f WHERE cardinality($16) > 0 AND shared.seq <= $15 - $18),
      d AS (DELETE FROM kv USING f WHERE k = ANY($5) RETURNING 1),
      e AS (DELETE FROM kv USING f WHERE k = ANY($6)),
      w AS (UPDATE kv SET v = x.v FROM f, unnest($7::bytea[], $8::bytea[]) x(k, v) WHERE kv.k = x.k RETURNING 1),
      i AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($9::bytea[], $10::bytea[]) x(k, v)),
      u AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($11::bytea[], $12::bytea[]) x(k, v)
            ON CONFLICT (k) DO UPDATE SET v = excluded.v)
-SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $13 AND (SELECT count(*) FROM w) = $14 THEN 1 ELSE 0 END) FROM f";
-static COMMIT_TYPES: [Type; 14] = [
+SELECT (SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $13 AND (SELECT count(*) FROM w) = $14 THEN 1 ELSE 0 END)
+        FROM f),
+       EXISTS (SELECT 1 FROM shared WHERE shared.seq > $15)";
+static COMMIT_TYPES: [Type; 18] = [
     Type::BYTEA,
     Type::BYTEA,
     Type::INT8,
@@ -44,6 +52,10 @@ static COMMIT_TYPES: [Type; 14] = [
     Type::BYTEA_ARRAY,
     Type::BYTEA_ARRAY,
     Type::INT8,
+    Type::INT8,
+    Type::INT8,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
     Type::INT8,
 ];
 const MOVE: &str = "UPDATE lane SET seq = seq + 1, clock = $4 WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead";
@@ -73,6 +85,10 @@ pub(super) struct Changes {
     pub inserted: Pairs,
     /// Keys that may have a value, and their new ones.
     pub put: Pairs,
+    /// What of it is of shared rows.
+    pub shared: SharedChanges,
+    /// The last change of shared rows that it was decided after.
+    pub after: i64,
 }
 
 /// Keys and values.
@@ -105,6 +121,8 @@ pub(super) struct Fence {
 pub(super) enum Uncommitted {
     /// Another node has the lane's rows.
     Replaced,
+    /// Shared rows were changed since it was decided; nothing was changed.
+    Outdated,
     /// The database refused it; nothing was changed.
     Refused(String),
     /// The database is not what it was: rows were changed by someone else, or it went back in time.
@@ -117,6 +135,7 @@ pub(super) enum Uncommitted {
 enum Attempt {
     Made,
     Replaced,
+    Outdated,
     Again,
     Refused(String),
     Strange(String),
@@ -149,6 +168,7 @@ impl Fence {
                     return Ok(self.seq);
                 }
                 Attempt::Replaced => return Err(Uncommitted::Replaced),
+                Attempt::Outdated => return Err(Uncommitted::Outdated),
                 Attempt::Again => {}
                 Attempt::Refused(why) => return Err(Uncommitted::Refused(why)),
                 Attempt::Strange(why) => return Err(Uncommitted::Strange(why)),
@@ -178,7 +198,7 @@ impl Fence {
         };
         let warnings = link.warnings();
         let (deleted, updated) = (count(&changes.deleted), count(&changes.updated.keys));
-        let parameters: [&(dyn ToSql + Sync); 14] = [
+        let parameters: [&(dyn ToSql + Sync); 18] = [
             &id.as_slice(),
             &token.as_slice(),
             &seq,
@@ -193,20 +213,29 @@ impl Fence {
             &changes.put.values,
             &deleted,
             &updated,
+            &changes.after,
+            &changes.shared.keys,
+            &changes.shared.values,
+            &KEPT,
         ];
-        let answer = tokio::time::timeout(ANSWERED, link.client.query(statement, &parameters)).await;
+        let answer = tokio::time::timeout(ANSWERED, link.client.query_one(statement, &parameters)).await;
         // Who cancels a wait for the standby makes PostgreSQL say that all is well, with a warning.
         let is_sure = link.warnings() == warnings;
         match answer {
-            Ok(Ok(rows)) if !rows.is_empty() => {
+            Ok(Ok(row)) if row.get::<_, Option<i64>>(0).is_some() => {
                 if is_sure {
                     Attempt::Made
                 } else {
                     self.in_doubt("the standby may not have it".into())
                 }
             }
+            Ok(Ok(row)) if row.get(1) => Attempt::Outdated,
             Ok(Ok(_)) => Attempt::Replaced,
             Ok(Err(error)) => match error.code() {
+                // Another lane's change got the number first.
+                Some(code) if *code == SqlState::UNIQUE_VIOLATION && table(&error) == Some("shared") => {
+                    Attempt::Outdated
+                }
                 Some(code) if *code == SqlState::DIVISION_BY_ZERO || *code == SqlState::UNIQUE_VIOLATION => {
                     Attempt::Strange("rows were changed by another program".into())
                 }
@@ -275,6 +304,10 @@ impl Fence {
 
 fn count<T>(all: &[T]) -> i64 {
     i64::try_from(all.len()).unwrap_or(i64::MAX)
+}
+
+fn table(error: &Error) -> Option<&str> {
+    error.as_db_error()?.table()
 }
 
 fn severity(error: &Error) -> Option<Severity> {

@@ -145,7 +145,7 @@ async fn commit(whole: &Whole, postgres: &Postgres, outcome: &mut Outcome) -> Re
             why
         }
         // Who took over waited for the transaction first, and it is not known how that ended.
-        Err(Uncommitted::Replaced) => StoreEnd::Replaced.to_string(),
+        Err(Uncommitted::Replaced | Uncommitted::Outdated) => StoreEnd::Replaced.to_string(),
         Err(Uncommitted::Refused(why) | Uncommitted::Strange(why) | Uncommitted::Unknown(why)) => why,
     };
     Err(StoreError::of(WHAT, &why))

@@ -10,11 +10,14 @@ use switchboard_core::view::{Bytes, Found, Order, Read};
 
 use super::fence::Id;
 use super::link::{Prepared, told};
-use super::place;
+use super::picture::Moment;
+use super::place::{self, Slots};
+use super::shared::{self, Logged};
 use super::target::DatabaseTarget;
 
 const LOAD: &str = "
-SELECT 0 AS n, int8send(seq) AS k, ''::bytea AS v FROM lane WHERE id = $1 AND NOT dead
+SELECT 0 AS n, int8send(seq) AS k, int8send((SELECT coalesce(max(seq), 0) FROM shared)) AS v
+    FROM lane WHERE id = $1 AND NOT dead
 UNION ALL SELECT 1, k, v FROM kv WHERE k = ANY($2)
 UNION ALL SELECT s.n, r.k, r.v FROM unnest($3::int4[], $4::bytea[], $5::bytea[], $6::int8[]) s(n, f, t, l)
     CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k LIMIT s.l) r
@@ -38,18 +41,19 @@ const FIRST_SCAN: i32 = 2;
 const QUEUE: &str = "SELECT r.k, r.v FROM unnest($1::bytea[], $2::bytea[]) s(f, t) \
     CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t) r";
 
-/// Reads a queue of the root, or a part of one, from all slots; rows sort by key.
-pub(super) async fn queue(client: &Client, queue: &Range<Key>) -> Result<Vec<(Key, Bytes)>, Error> {
-    let (from, to): (Vec<_>, Vec<_>) = place::ranges_in_slots(queue).map(|range| (range.start, range.end)).unzip();
+/// Reads a queue of the root, or a part of one, from slots; rows sort by key.
+pub(super) async fn queue(client: &Client, queue: &Range<Key>, slots: &Slots) -> Result<Vec<(Key, Bytes)>, Error> {
+    let (from, to): (Vec<_>, Vec<_>) =
+        place::ranges_in_slots(queue, slots).map(|range| (range.start, range.end)).unzip();
     let rows = client.query(QUEUE, &[&from, &to]).await?;
     let mut rows: Vec<_> = rows.iter().map(|row| (place::row_of(row.get(0)), row.get(1))).collect();
     rows.sort();
     Ok(rows)
 }
 
-/// What was read, and the number of the lane's commits before it.
+/// What was read, and when.
 pub(super) struct Loaded {
-    pub seq: i64,
+    pub at: Moment,
     pub found: Vec<(Read, Found)>,
 }
 
@@ -91,6 +95,18 @@ impl Loader {
         told_of(reads, &answer.map_err(Unloaded::Failed)?)
     }
 
+    /// Reads the changes of shared rows after a number, up to another one.
+    pub async fn since(&mut self, after: i64, to: i64) -> Result<Option<Logged>, String> {
+        let logged = match self.loads.get().await {
+            Ok((link, _)) => shared::since(&link.client, after, to).await.map_err(|error| told(&error)),
+            Err(why) => Err(why),
+        };
+        if logged.is_err() {
+            self.loads.close();
+        }
+        logged
+    }
+
     async fn ask(&mut self, reads: &[Read]) -> Result<Vec<Row>, String> {
         let (mut keys, mut up, mut down) = (Vec::new(), Scans::default(), Scans::default());
         for (number, read) in (FIRST_SCAN..).zip(reads) {
@@ -130,11 +146,12 @@ impl Loader {
 fn told_of(reads: Vec<Read>, rows: &[Row]) -> Result<Loaded, Unloaded> {
     let strange = || Unloaded::Failed("the database answered something else".into());
     let mut parts: Vec<Vec<(Vec<u8>, Vec<u8>)>> = vec![Vec::new(); reads.len()];
-    let (mut seq, mut singles) = (None, std::collections::BTreeMap::new());
+    let (mut at, mut singles) = (None, std::collections::BTreeMap::new());
+    let number = |bytes: &[u8]| bytes.try_into().map(i64::from_be_bytes).map_err(|_| strange());
     for row in rows {
         let (part, key, value): (i32, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
         match part {
-            0 => seq = Some(i64::from_be_bytes(key.try_into().map_err(|_| strange())?)),
+            0 => at = Some(Moment { seq: number(key)?, shared: number(value)? }),
             1 => drop(singles.insert(place::row_of(key), value.to_vec())),
             _ => {
                 let at = usize::try_from(part - FIRST_SCAN).map_err(|_| strange())?;
@@ -142,7 +159,7 @@ fn told_of(reads: Vec<Read>, rows: &[Row]) -> Result<Loaded, Unloaded> {
             }
         }
     }
-    let seq = seq.ok_or(Unloaded::Replaced)?;
+    let at = at.ok_or(Unloaded::Replaced)?;
     let found = reads.into_iter().zip(parts).map(|(read, mut rows)| {
         let found = match &read {
             Read::Get(key) => Found::Value(singles.get(key).cloned()),
@@ -158,5 +175,5 @@ fn told_of(reads: Vec<Read>, rows: &[Row]) -> Result<Loaded, Unloaded> {
         };
         (read, found)
     });
-    Ok(Loaded { seq, found: found.collect() })
+    Ok(Loaded { at, found: found.collect() })
 }

@@ -8,7 +8,8 @@ use tokio_postgres::Error;
 
 use super::fence::Id;
 use super::link::{DatabaseLink, told};
-use super::{LEASE, Node};
+use super::recut::{Ended, Recut, recut};
+use super::{LEASE, Node, lookout};
 use crate::store::backend::StoreEnd;
 
 /// How often a node shows that it lives.
@@ -30,9 +31,12 @@ pub(super) async fn live(node: Weak<Node>) {
             link = DatabaseLink::to(&node.target).await.ok();
         }
         let Some(open) = &link else { continue };
-        let lives = show_life(&node, open).await;
-        if !lives || node.presence.show(open).await.is_err() {
+        if !show_life(&node, open).await {
             link = None;
+        }
+        // What others have changed of the shared rows is news here as well.
+        if !node.slots.is_all() {
+            let _ = node.load(Vec::new()).await;
         }
     }
 }
@@ -81,18 +85,29 @@ pub(super) async fn beat(link: &DatabaseLink, lane: &Id) -> Result<Option<i64>, 
     Ok(link.client.query_opt(beat, &[&lane.as_slice()]).await?.map(|row| row.get(0)))
 }
 
-/// Gives the rows up, so that who comes next need not wait; nothing is read or written afterwards.
-pub(super) async fn end(node: &Node) {
+/// Gives the rows up but for so many slots, so that who comes next need not wait; nothing is read or written afterwards.
+/// Returns the lane of those that stay.
+pub(super) async fn end(node: &Node, keep: usize) -> Option<Node> {
     let ended = async {
         // A commit that still runs ends first, and none begins any more.
         let _lane = node.lane.lock().await;
         if !node.end_once(StoreEnd::Replaced) {
-            return Some(1);
+            return Ok(None);
         }
-        let link = DatabaseLink::to(&node.target).await.ok()?;
-        link.client.execute("UPDATE lane SET dead = true WHERE id = $1", &[&node.id.as_slice()]).await.ok()
+        let mut link = DatabaseLink::to(&node.target).await.map_err(|error| error.to_string())?;
+        let cut = recut(&mut link.client, &node.presence, Ended::Own(&node.id), keep).await;
+        match cut.map_err(|error| error.to_string())? {
+            Recut::Made(lane) => lookout::begun(&link, lane, &node.target, &node.clock, &node.presence)
+                .await
+                .map_err(|error| error.to_string()),
+            Recut::NoneFree | Recut::Moved => Ok(None),
+        }
     };
-    if !matches!(tokio::time::timeout(END, ended).await, Ok(Some(1))) {
-        tracing::warn!("the rows were not given up: the next node waits until this one was silent for a while");
-    }
+    let why = match tokio::time::timeout(END, ended).await {
+        Ok(Ok(kept)) => return kept,
+        Ok(Err(why)) => why,
+        Err(_) => "the database does not answer".into(),
+    };
+    tracing::warn!(why, "the rows were not given up: the next node waits until this one was silent for a while");
+    None
 }

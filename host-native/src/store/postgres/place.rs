@@ -10,7 +10,7 @@ pub(super) const SLOTS: u16 = 1_024;
 const SHARED: u16 = 65_534;
 
 /// Returns the slot of an account.
-fn slot_of_account(account: u32) -> u16 {
+pub(super) fn slot_of_account(account: u32) -> u16 {
     // Accounts that follow each other go to slots far apart.
     u16::try_from(account.wrapping_mul(0x9E37_79B1) >> 22).unwrap_or(SHARED)
 }
@@ -23,6 +23,62 @@ fn slot_of(row: &[u8]) -> u16 {
     }
 }
 
+/// A set of slots of accounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Slots {
+    bits: [u64; SLOTS as usize / 64],
+    is_all: bool,
+}
+
+impl Slots {
+    /// Returns the set of these slots; others are left out.
+    pub fn of(slots: impl IntoIterator<Item = u16>) -> Self {
+        let mut bits = [0_u64; SLOTS as usize / 64];
+        for slot in slots {
+            if let Some(word) = bits.get_mut(usize::from(slot / 64)) {
+                *word |= 1 << (slot % 64);
+            }
+        }
+        Self { is_all: bits.iter().all(|word| *word == u64::MAX), bits }
+    }
+
+    /// Returns the set of all.
+    pub fn all() -> Self {
+        Self::of(0..SLOTS)
+    }
+
+    pub fn is_all(&self) -> bool {
+        self.is_all
+    }
+
+    /// Returns whether the slot of an account is among them.
+    pub fn has(&self, account: u32) -> bool {
+        self.is_all || self.has_slot(slot_of_account(account))
+    }
+
+    fn has_slot(&self, slot: u16) -> bool {
+        self.bits.get(usize::from(slot / 64)).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u16> {
+        (0..SLOTS).filter(|slot| self.has_slot(*slot))
+    }
+}
+
+/// Returns whether a row belongs to no account: any lane may change it.
+pub(super) fn is_shared(row: &[u8]) -> bool {
+    slot_of(row) == SHARED
+}
+
+/// Returns the ranges of the root's rows that belong to no account: all but its queues.
+pub(super) fn shared() -> impl Iterator<Item = Range<Key>> {
+    let root = key::space(Space::Root);
+    let mut queues = key::queues();
+    queues.sort_by(|one, next| one.start.cmp(&next.start));
+    let starts = std::iter::once(root.start).chain(queues.clone().map(|queue| queue.end));
+    starts.zip(queues.map(|queue| queue.start).into_iter().chain([root.end])).map(|(start, end)| start..end)
+}
+
 /// Returns the key under which a row stands in the table.
 pub(super) fn stored(row: &[u8]) -> Key {
     [&slot_of(row).to_be_bytes(), row].concat()
@@ -33,9 +89,9 @@ pub(super) fn row_of(stored: &[u8]) -> Key {
     stored.get(2..).unwrap_or_default().to_vec()
 }
 
-/// Returns the ranges of all slots in which rows of a queue stand.
-pub(super) fn ranges_in_slots(queue: &Range<Key>) -> impl Iterator<Item = Range<Key>> {
-    (0..SLOTS).map(|slot| {
+/// Returns the ranges of slots in which rows of a queue stand.
+pub(super) fn ranges_in_slots(queue: &Range<Key>, slots: &Slots) -> impl Iterator<Item = Range<Key>> {
+    slots.iter().map(|slot| {
         let slot = slot.to_be_bytes();
         [&slot[..], &queue.start].concat()..[&slot[..], &queue.end].concat()
     })

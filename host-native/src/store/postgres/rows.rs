@@ -260,6 +260,17 @@ impl KnownRows {
         }
     }
 
+    /// Forgets what is known of the keys in a range.
+    pub fn forget_in(&mut self, range: &Range<Key>) {
+        if range.is_empty() {
+            return;
+        }
+        // What is known of the gap around its start ends there.
+        self.border(&range.start);
+        let keys: Vec<Key> = self.entries.range(range.clone()).map(|(key, _)| key.clone()).collect();
+        keys.iter().for_each(|key| self.forget(key));
+    }
+
     /// Keeps a range for good.
     pub fn pin(&mut self, range: Range<Key>) {
         self.pinned.push(range);

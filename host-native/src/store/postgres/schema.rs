@@ -13,18 +13,19 @@ pub(super) const FORMAT: &str = "1";
 const WHAT: &str = "the store cannot be used";
 
 /// Every row of the service is a row of `kv`, under its slot and its key. Whoever holds a `lane` writes the rows of its
-/// slots: each commit moves its `seq` on, so that nobody writes who has lost it; others reach it at its `address`. A
-/// `node` is a process that serves or waits to. Updates need room on their page.
+/// slots: each commit moves its `seq` on, so that nobody writes who has lost it; others reach its node at an `address`. A
+/// `node` is a process that serves or waits to. `shared` is a log of the last changes of rows that all lanes read. Updates need room on their page.
 const TABLES: &str = "
 CREATE TABLE switchboard.kv (k bytea PRIMARY KEY, v bytea NOT NULL) WITH (fillfactor = 80);
 CREATE TABLE switchboard.lane (
-    id bytea PRIMARY KEY, token bytea NOT NULL, address text, seq bigint NOT NULL DEFAULT 0,
+    id bytea PRIMARY KEY, token bytea NOT NULL, node bytea NOT NULL, address text, seq bigint NOT NULL DEFAULT 0,
     beat bigint NOT NULL DEFAULT 0, dead boolean NOT NULL DEFAULT false, clock bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 10);
 CREATE TABLE switchboard.node (
     id bytea PRIMARY KEY, address text NOT NULL, release text NOT NULL, seen timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 10);
 CREATE TABLE switchboard.slot (id int PRIMARY KEY, lane bytea);
+CREATE TABLE switchboard.shared (seq bigint PRIMARY KEY, keys bytea[] NOT NULL, vals bytea[] NOT NULL);
 CREATE TABLE switchboard.meta (name text PRIMARY KEY, value text NOT NULL);
 ";
 

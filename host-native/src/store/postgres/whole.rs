@@ -10,7 +10,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row};
 
 use super::link::{DatabaseLink, told};
-use super::place::{self, SLOTS};
+use super::place::{self, SLOTS, Slots};
 use super::target::DatabaseTarget;
 use super::{load, schema, seals};
 use crate::store::StoreError;
@@ -152,7 +152,8 @@ impl Whole {
         if let Some(rows) = self.queues[number].get() {
             return Ok(rows);
         }
-        let rows = self.handle.block_on(load::queue(self.client(), queue)).map_err(|error| log(&error))?;
+        let rows =
+            self.handle.block_on(load::queue(self.client(), queue, &Slots::all())).map_err(|error| log(&error))?;
         Ok(self.queues[number].get_or_init(|| rows))
     }
 

@@ -17,6 +17,8 @@ enum Event {
     Read(Read, usize),
     Looked(Read),
     Shrunk(usize),
+    /// What nobody tells of: the keys of a range, of which these change.
+    Lost(Range<Key>, Vec<Change>),
 }
 
 fn key() -> impl Strategy<Value = Key> {
@@ -36,7 +38,12 @@ fn event() -> impl Strategy<Value = Event> {
         (key(), any::<u8>()).prop_map(|(key, value)| Change::Put(key, vec![value; 8])),
         key().prop_map(Change::Delete),
     ];
+    let range = (key(), key()).prop_map(|(one, other)| one.clone().min(other.clone())..one.max(other));
     prop_oneof![
+        (range, prop::collection::vec(change.clone(), 1..9)).prop_map(|(range, mut changes)| {
+            changes.retain(|change| range.contains(change.key()));
+            Event::Lost(range, changes)
+        }),
         prop::collection::vec(change, 1..4).prop_map(Event::Changed),
         (read(), 0..4_usize).prop_map(|(read, ago)| Event::Read(read, ago)),
         read().prop_map(Event::Looked),
@@ -110,6 +117,11 @@ proptest! {
                         prop_assert_eq!(of_known(&known, &read), Ok(of_model(&model, &read)), "it was read");
                     }
                 },
+                Event::Lost(range, changes) => {
+                    apply(&mut model, &changes);
+                    known.forget_in(&range);
+                    earlier = VecDeque::from([model.clone()]);
+                }
                 Event::Shrunk(most) => {
                     if shrink(&mut known, most) {
                         earlier.truncate(1);

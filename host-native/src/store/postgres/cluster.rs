@@ -1,0 +1,215 @@
+//! [`Cluster`]: the nodes of a store in PostgreSQL, as one of them sees them, and its share of the accounts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use switchboard_core::service::Service;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio_postgres::{Client, Error};
+
+use super::fence::{Id, draw};
+use super::link::DatabaseLink;
+use super::lookout::{Look, Lookout, Seen};
+use super::target::DatabaseTarget;
+use super::{Driver, Node, Postgres, ownership, recut, schema};
+use crate::clock::Clock;
+use crate::store::{SlotMap, Store, StoreError, failed};
+
+/// How long another node must not have been heard of before its rows are taken: longer than it may answer without being
+/// heard of, even if its clock runs slower by half.
+pub(super) const SILENCE: Duration = Duration::from_secs(7);
+/// How often others are looked at.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
+/// How far a machine's clock may be from the database's.
+const APART_MAX: Duration = Duration::from_secs(10);
+/// How far it may be without a warning.
+const APART: Duration = Duration::from_secs(1);
+/// Things that have happened and were not taken notice of: more are waited for.
+const EVENTS: usize = 4;
+const WHAT: &str = "the store cannot be opened";
+const ANOTHER: &str = "another switchboard runs on it";
+
+/// A process that may serve, as others see it.
+#[derive(Clone)]
+pub(super) struct Presence {
+    pub id: Id,
+    /// Where others reach it; empty for one that nobody does.
+    pub address: String,
+    /// Whether it takes no more rows.
+    is_leaving: Arc<AtomicBool>,
+}
+
+/// A node among those of a store.
+pub struct Cluster {
+    target: DatabaseTarget,
+    driver: Driver,
+    clock: Arc<Clock>,
+    presence: Presence,
+    secret: String,
+}
+
+/// What has happened among the nodes of a store.
+pub enum ClusterEvent {
+    /// Other nodes have other slots.
+    Mapped(Arc<SlotMap>),
+    /// This node has the rows of more slots.
+    Taken(Store),
+    /// The lane with this id has too many slots: it is to be given up, but for so many.
+    Excess([u8; 16], usize),
+}
+
+/// What happens among the nodes of a store, one thing after the other.
+pub struct ClusterEvents {
+    events: mpsc::Receiver<Seen>,
+    driver: Driver,
+    watching: AbortHandle,
+}
+
+impl Presence {
+    /// Shows that the process is there, and forgets those that no longer are.
+    pub async fn show(&self, link: &DatabaseLink) -> Result<(), Error> {
+        if self.address.is_empty() || self.is_leaving() {
+            return Ok(());
+        }
+        let shown = "INSERT INTO node (id, address, release) VALUES ($1, $2, $3) \
+            ON CONFLICT (id) DO UPDATE SET seen = now()";
+        link.client.execute(shown, &[&self.id.as_slice(), &self.address, &Service::version()]).await?;
+        link.client.execute("DELETE FROM node WHERE seen < now() - interval '1 minute'", &[]).await?;
+        Ok(())
+    }
+
+    /// Returns whether it takes no more rows.
+    pub fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Relaxed)
+    }
+}
+
+impl Cluster {
+    /// Joins the nodes of the store of a URL; others reach this one at `address`, HOST:PORT, and nobody does if it is
+    /// empty. Writes carry the times of `clock`.
+    pub fn join(url: &str, address: &str, clock: Arc<Clock>) -> Result<Self, StoreError> {
+        let target = DatabaseTarget::of(url)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("store")
+            .enable_all()
+            .build()
+            .map_err(failed(WHAT))?;
+        let presence = Presence { id: draw()?, address: address.to_owned(), is_leaving: Arc::default() };
+        let secret = runtime.block_on(joined(&target, &presence))?;
+        Ok(Self { target, driver: Driver::of(runtime), clock, presence, secret })
+    }
+
+    /// Returns what nodes of this store know each other by.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Begins to look at the other nodes and to take this one's share: of all slots, or, if they are not to be spread, all of
+    /// them while no other node has any.
+    pub fn watch(&self, is_spread: bool) -> Result<ClusterEvents, StoreError> {
+        let (tell, events) = mpsc::channel(EVENTS);
+        let lookout = Lookout::of(self.look(), is_spread, tell);
+        let watching = self.driver.runtime()?.spawn(lookout.run()).abort_handle();
+        Ok(ClusterEvents { events, driver: self.driver.clone(), watching })
+    }
+
+    /// Takes no more rows, and tells the others that this node's share is theirs.
+    pub async fn leave(&self) {
+        self.presence.is_leaving.store(true, Ordering::Relaxed);
+        let (target, id) = (self.target.clone(), self.presence.id);
+        let Ok(runtime) = self.driver.runtime() else { return };
+        let left = runtime.spawn(async move {
+            if let Ok(link) = DatabaseLink::to(&target).await {
+                // Without this they wait until it was silent for a while.
+                let _ = link.client.execute("DELETE FROM node WHERE id = $1", &[&id.as_slice()]).await;
+            }
+        });
+        let _ = left.await;
+    }
+
+    fn look(&self) -> Look {
+        Look::of(self.target.clone(), Arc::clone(&self.clock), self.presence.clone())
+    }
+
+    /// Takes the rows of all slots over from a node that was stopped or is not heard of any more, and gives up if one is.
+    pub(super) async fn alone(&self) -> Result<Postgres, StoreError> {
+        let mut look = self.look();
+        let taken = self.driver.runtime()?.spawn(async move {
+            loop {
+                look.again().await.map_err(|why| StoreError::of(WHAT, &why))?;
+                if look.has_heard() {
+                    return Err(StoreError::of(WHAT, &ANOTHER));
+                }
+                if look.silent().len() == look.lanes().len() {
+                    let taken = look.take(usize::MAX).await?;
+                    return taken.ok_or_else(|| StoreError::of(WHAT, &ANOTHER));
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        });
+        let node = taken.await.map_err(failed(WHAT))??;
+        Ok(living(node, &self.driver))
+    }
+}
+
+impl ClusterEvents {
+    /// Waits for what happens next; `None` once nothing will.
+    pub async fn next(&mut self) -> Option<ClusterEvent> {
+        Some(match self.events.recv().await? {
+            Seen::Mapped(map) => ClusterEvent::Mapped(map),
+            Seen::Taken(node) => ClusterEvent::Taken(Store::of(living(*node, &self.driver))),
+            Seen::Excess(lane, keep) => ClusterEvent::Excess(lane, keep),
+        })
+    }
+}
+
+impl Drop for ClusterEvents {
+    fn drop(&mut self) {
+        // Who no longer looks must not get rows.
+        self.watching.abort();
+    }
+}
+
+/// Has a node show that it lives.
+pub(super) fn living(node: Node, driver: &Driver) -> Postgres {
+    let node = Arc::new(node);
+    if let Ok(runtime) = driver.runtime() {
+        runtime.spawn(ownership::live(Arc::downgrade(&node)));
+    }
+    Postgres { node, driver: driver.clone() }
+}
+
+/// Checks the database and this machine's clock; returns the secret of the nodes.
+async fn joined(target: &DatabaseTarget, presence: &Presence) -> Result<String, StoreError> {
+    let link = DatabaseLink::to(target)
+        .await
+        .map_err(|error| StoreError::of(WHAT, &format!("{}: {error}", target.shown())))?;
+    schema::check(&link.client).await?;
+    compare_clocks(&link.client).await?;
+    presence.show(&link).await.map_err(|error| recut::refused(&error))?;
+    let secret = "SELECT value FROM meta WHERE name = 'secret'";
+    Ok(link.client.query_one(secret, &[]).await.map_err(|error| recut::refused(&error))?.get(0))
+}
+
+/// Refuses a machine whose clock is far from the database's: what it writes would say another time than the other nodes.
+async fn compare_clocks(client: &Client) -> Result<(), StoreError> {
+    let here = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let before = here();
+    let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    let there: i64 = client.query_one(now, &[]).await.map_err(|error| recut::refused(&error))?.get(0);
+    let there = Duration::from_micros(u64::try_from(there).unwrap_or_default());
+    let after = here();
+    // Between the two readings here lies the one there.
+    let apart = before.saturating_sub(there).max(there.saturating_sub(after));
+    if apart > APART_MAX {
+        let why = format!("this machine's clock is {} s from the database's: set it", apart.as_secs());
+        return Err(StoreError::of(WHAT, &why));
+    }
+    if apart > APART {
+        tracing::warn!(apart_ms = apart.as_millis(), "this machine's clock is not the database's");
+    }
+    Ok(())
+}

@@ -1,0 +1,348 @@
+//! [`Lookout`]: looks at the nodes of a store again and again, and takes this one's share of the slots.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use switchboard_core::time::Timestamp;
+use tokio::sync::{Mutex, mpsc};
+use tokio::time::Instant;
+use tokio_postgres::Row;
+
+use super::cluster::{LOOK, Presence, SILENCE};
+use super::fence::{Fence, Id};
+use super::link::{DatabaseLink, told};
+use super::load::Loader;
+use super::map::{MappedLane, SlotMap};
+use super::picture::Rows;
+use super::recut::{Ended, NewLane, Recut, queues, recut, refused};
+use super::share::{Shares, Step};
+use super::target::DatabaseTarget;
+use super::{Lane, Lease, Node, ownership};
+use crate::clock::Clock;
+use crate::sparse::Sparse;
+use crate::store::StoreError;
+
+/// How often a node shows that it is there.
+const PRESENCE: Duration = Duration::from_secs(1);
+/// How long the nodes must have been the same before one gives slots to another.
+const CALM: Duration = Duration::from_secs(2);
+/// How long slots stay free before any node takes them.
+const LEFT: Duration = Duration::from_secs(3);
+/// How long a node that took what others left gives nothing up, and how long it waits for a lane to be given up.
+const PATIENCE: Duration = Duration::from_mins(1);
+static UNREACHED: Sparse = Sparse::new();
+
+/// A lane that lives, as far as the database knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Living {
+    pub id: Id,
+    pub node: Id,
+    pub address: Option<String>,
+    pub seq: i64,
+    pub beat: i64,
+}
+
+/// What was seen.
+pub(super) enum Seen {
+    Mapped(Arc<SlotMap>),
+    Taken(Box<Node>),
+    Excess(Id, usize),
+}
+
+/// A look at lanes and nodes.
+pub(super) struct Look {
+    target: DatabaseTarget,
+    clock: Arc<Clock>,
+    presence: Presence,
+    link: Option<DatabaseLink>,
+    shown: Option<Instant>,
+    /// Living lanes, and since when each was seen as it is.
+    lanes: Vec<(Living, Instant)>,
+    /// Other nodes by what they said last, and since when.
+    nodes: BTreeMap<Id, (String, Instant)>,
+    map: Arc<SlotMap>,
+    /// Whether a lane was seen to move on.
+    has_heard: bool,
+}
+
+impl Look {
+    pub fn of(target: DatabaseTarget, clock: Arc<Clock>, presence: Presence) -> Self {
+        let (lanes, nodes, map) = (Vec::new(), BTreeMap::new(), Arc::default());
+        Self { target, clock, presence, link: None, shown: None, lanes, nodes, map, has_heard: false }
+    }
+
+    /// Looks again; the error is a phrase.
+    pub async fn again(&mut self) -> Result<(), String> {
+        let looked = tokio::time::timeout(SILENCE / 2, self.looked()).await;
+        let looked = looked.unwrap_or_else(|_| Err("it does not answer".to_owned()));
+        if looked.is_err() {
+            self.link = None;
+            // Whoever serves may not be heard for the same reason.
+            let now = Instant::now();
+            self.lanes.iter_mut().for_each(|(_, since)| *since = now);
+            self.nodes.values_mut().for_each(|(_, since)| *since = now);
+        }
+        looked
+    }
+
+    async fn looked(&mut self) -> Result<(), String> {
+        let link = match self.link.take() {
+            Some(link) => link,
+            None => DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?,
+        };
+        if self.shown.is_none_or(|shown| shown.elapsed() >= PRESENCE) {
+            self.presence.show(&link).await.map_err(|error| told(&error))?;
+            self.shown = Some(Instant::now());
+        }
+        let lanes = "SELECT id, node, address, seq, beat FROM lane WHERE NOT dead ORDER BY id";
+        let nodes = "SELECT id, seen::text FROM node ORDER BY id";
+        let (lanes, nodes) = tokio::try_join!(link.client.query(lanes, &[]), link.client.query(nodes, &[]))
+            .map_err(|error| told(&error))?;
+        let lanes = lanes.iter().filter_map(living).collect();
+        if self.note_lanes(lanes) {
+            // A lane has the same slots for as long as it lives.
+            let slots = "SELECT id, lane FROM slot WHERE lane IS NOT NULL";
+            let slots = link.client.query(slots, &[]).await.map_err(|error| told(&error))?;
+            self.map = Arc::new(mapped(&self.lanes, &slots));
+        }
+        self.note_nodes(&nodes);
+        self.link = Some(link);
+        Ok(())
+    }
+
+    /// Notes which lanes live; returns whether they are others than before.
+    fn note_lanes(&mut self, lanes: Vec<Living>) -> bool {
+        let now = Instant::now();
+        let before = std::mem::take(&mut self.lanes);
+        let is_same =
+            before.len() == lanes.len() && before.iter().zip(&lanes).all(|((one, _), lane)| one.id == lane.id);
+        for lane in lanes {
+            let known = before.iter().find(|(known, _)| known.id == lane.id);
+            let since = known.filter(|(known, _)| *known == lane).map_or(now, |(_, since)| *since);
+            self.has_heard |= known.is_some_and(|(known, _)| *known != lane);
+            self.lanes.push((lane, since));
+        }
+        !is_same || before.is_empty()
+    }
+
+    fn note_nodes(&mut self, nodes: &[Row]) {
+        let now = Instant::now();
+        let before = std::mem::take(&mut self.nodes);
+        for row in nodes {
+            let (Some(id), said) = (id_in(row, 0), row.get::<_, String>(1)) else { continue };
+            let since = before.get(&id).filter(|(known, _)| *known == said).map_or(now, |(_, since)| *since);
+            self.nodes.insert(id, (said, since));
+        }
+    }
+
+    pub fn lanes(&self) -> &[(Living, Instant)] {
+        &self.lanes
+    }
+
+    /// Returns whether a lane was seen to move on.
+    pub fn has_heard(&self) -> bool {
+        self.has_heard
+    }
+
+    /// Returns the lanes of other nodes that were not heard of for long enough.
+    pub fn silent(&self) -> Vec<Living> {
+        let silent =
+            self.lanes.iter().filter(|(lane, since)| lane.node != self.presence.id && since.elapsed() >= SILENCE);
+        silent.map(|(lane, _)| lane.clone()).collect()
+    }
+
+    /// Returns the ids of the nodes that are there, this one's first; those whose lanes are silent are not.
+    fn present(&self) -> Vec<Id> {
+        let silent = self.silent();
+        let others = self.nodes.iter().filter(|(id, (_, since))| {
+            **id != self.presence.id && since.elapsed() < SILENCE && silent.iter().all(|lane| lane.node != **id)
+        });
+        std::iter::once(self.presence.id).chain(others.map(|(id, _)| *id)).collect()
+    }
+
+    /// Returns the lanes of this node, and their slots.
+    fn own(&self) -> Vec<(Id, usize)> {
+        let own = self.lanes.iter().filter(|(lane, _)| lane.node == self.presence.id);
+        own.map(|(lane, _)| (lane.id, self.map.slots_of(&lane.id))).collect()
+    }
+
+    /// Takes at most so many slots of lanes that are silent, and of nobody; `None` if there are none, a lane was not
+    /// silent, or another node was quicker.
+    pub async fn take(&mut self, most: usize) -> Result<Option<Node>, StoreError> {
+        let silent = self.silent();
+        let Some(link) = &mut self.link else { return Ok(None) };
+        match recut(&mut link.client, &self.presence, Ended::Silent(&silent), most).await? {
+            Recut::Made(lane) => begun(link, lane, &self.target, &self.clock, &self.presence).await,
+            Recut::NoneFree | Recut::Moved => Ok(None),
+        }
+    }
+}
+
+fn id_in(row: &Row, at: usize) -> Option<Id> {
+    row.get::<_, Option<&[u8]>>(at)?.try_into().ok()
+}
+
+fn living(row: &Row) -> Option<Living> {
+    Some(Living {
+        id: id_in(row, 0)?,
+        node: id_in(row, 1).unwrap_or_default(),
+        address: row.get(2),
+        seq: row.get(3),
+        beat: row.get(4),
+    })
+}
+
+fn mapped(lanes: &[(Living, Instant)], slots: &[Row]) -> SlotMap {
+    let lanes = lanes.iter().map(|(lane, _)| {
+        let address = lane.address.as_deref().map(Arc::from);
+        MappedLane { id: lane.id, node: lane.node, address }
+    });
+    let slots = slots.iter().filter_map(|row| Some((u16::try_from(row.get::<_, i32>(0)).ok()?, id_in(row, 1)?)));
+    SlotMap::of(lanes.collect(), slots)
+}
+
+/// Begins to live with a lane that was just made; `None` if another node has taken it meanwhile.
+pub(super) async fn begun(
+    link: &DatabaseLink,
+    lane: NewLane,
+    target: &DatabaseTarget,
+    clock: &Arc<Clock>,
+    presence: &Presence,
+) -> Result<Option<Node>, StoreError> {
+    // What was said of these accounts is in the past of this node.
+    clock.not_before(Timestamp::from_micros(u64::try_from(lane.clock).unwrap_or_default()));
+    let shared = "SELECT coalesce(max(seq), 0) FROM shared";
+    let shared = link.client.query_one(shared, &[]).await.map_err(|error| refused(&error))?.get(0);
+    let known = queues(&link.client, &lane.slots).await?;
+    // Taking the slots may have taken longer than a lease.
+    let sent = Instant::now();
+    if ownership::beat(link, &lane.id).await.map_err(|error| refused(&error))?.is_none() {
+        return Ok(None);
+    }
+    let fence = Fence::of(target.clone(), lane.id, lane.token);
+    Ok(Some(Node {
+        rows: Arc::new(RwLock::new(Rows::of(known, shared))),
+        lane: Arc::new(Mutex::new(Lane { fence, unsettled: Vec::new() })),
+        loader: Mutex::new(Loader::of(target.clone(), lane.id)),
+        seq: tokio::sync::watch::Sender::new(0),
+        lease: Lease::of(sent),
+        ended: tokio::sync::watch::Sender::new(None),
+        clock: Arc::clone(clock),
+        presence: presence.clone(),
+        slots: Arc::new(lane.slots),
+        id: lane.id,
+        target: target.clone(),
+    }))
+}
+
+/// Looks, and tells what it sees.
+pub(super) struct Lookout {
+    look: Look,
+    /// Whether several nodes have slots.
+    is_spread: bool,
+    tell: mpsc::Sender<Seen>,
+    mapped: Arc<SlotMap>,
+    present: (Vec<Id>, Instant),
+    free: (usize, Instant),
+    /// The lane that is being given up, and since when.
+    given: Option<(Id, Instant)>,
+    /// When slots were taken that others had left.
+    left: Option<Instant>,
+}
+
+impl Lookout {
+    pub fn of(look: Look, is_spread: bool, tell: mpsc::Sender<Seen>) -> Self {
+        let now = Instant::now();
+        Self {
+            look,
+            is_spread,
+            tell,
+            mapped: Arc::default(),
+            present: (Vec::new(), now),
+            free: (0, now),
+            given: None,
+            left: None,
+        }
+    }
+
+    /// Looks until nobody listens any more.
+    pub async fn run(mut self) {
+        loop {
+            let seen = match self.look.again().await {
+                Ok(()) => self.step().await,
+                Err(why) => {
+                    if let Some(more) = UNREACHED.more() {
+                        tracing::warn!(why, more, "the database is not reached");
+                    }
+                    None
+                }
+            };
+            if !self.show().await {
+                return;
+            }
+            // After a lane was taken there may be more.
+            let is_taken = matches!(seen, Some(Seen::Taken(_)));
+            if let Some(seen) = seen
+                && self.tell.send(seen).await.is_err()
+            {
+                return;
+            }
+            if !is_taken {
+                tokio::time::sleep(LOOK).await;
+            }
+        }
+    }
+
+    /// Tells who has which slots, if that has changed; returns whether anybody listens.
+    async fn show(&mut self) -> bool {
+        if self.look.map == self.mapped {
+            return !self.tell.is_closed();
+        }
+        self.mapped = Arc::clone(&self.look.map);
+        self.tell.send(Seen::Mapped(Arc::clone(&self.mapped))).await.is_ok()
+    }
+
+    async fn step(&mut self) -> Option<Seen> {
+        let now = Instant::now();
+        let (present, own) = (self.look.present(), self.look.own());
+        if self.present.0 != present {
+            self.present = (present, now);
+        }
+        let silent: usize = self.look.silent().iter().map(|lane| self.look.map.slots_of(&lane.id)).sum();
+        let free = self.look.map.free() + silent;
+        if self.free.0 != free {
+            self.free = (free, now);
+        }
+        self.given =
+            self.given.filter(|(id, since)| since.elapsed() < PATIENCE && own.iter().any(|(own, _)| own == id));
+        if self.look.presence.is_leaving() {
+            return None;
+        }
+        let are_left = free > 0 && self.free.1.elapsed() >= LEFT;
+        let is_calm = self.present.1.elapsed() >= CALM
+            && self.given.is_none()
+            && self.left.is_none_or(|left| left.elapsed() >= PATIENCE);
+        let shares =
+            Shares { nodes: if self.is_spread { self.present.0.len() } else { 1 }, own: &own, free, are_left, is_calm };
+        match shares.step() {
+            Step::Rest => None,
+            Step::Take(slots) => {
+                self.left = if are_left { Some(now) } else { self.left };
+                match self.look.take(slots).await {
+                    Ok(node) => node.map(|node| Seen::Taken(Box::new(node))),
+                    Err(error) => {
+                        tracing::warn!(%error, "this node could not take its share");
+                        self.look.link = None;
+                        None
+                    }
+                }
+            }
+            Step::Give(id, keep) => {
+                self.given = Some((id, now));
+                Some(Seen::Excess(id, keep))
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Several writers over one PostgreSQL: each has the rows of its accounts, and all see the rows that they share.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use switchboard::clock::Clock;
+use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, Store, StoreError};
+use switchboard_core::key::{self, Key, Kind, Space};
+use switchboard_core::store::Change;
+use switchboard_core::view::{Bytes, Order, Read, Scan, Stop, View};
+use switchboard_nodes::Site;
+use switchboard_postgres::SqlSession;
+use tokio::runtime::Runtime;
+
+const PLAN: u32 = 7;
+/// How long a member is listened to before the next one.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A node that holds stores, and serves nobody.
+struct Member {
+    cluster: Cluster,
+    events: ClusterEvents,
+    stores: Vec<Store>,
+}
+
+impl Member {
+    /// Joins, and takes its share of the slots.
+    fn of(site: &Site, address: &str) -> Self {
+        let cluster = Cluster::join(&site.url(), address, Arc::new(Clock::at(None))).expect("a node");
+        let events = cluster.watch(true).expect("it looks");
+        Self { cluster, events, stores: Vec::new() }
+    }
+
+    /// Takes and gives slots until each of the members has so many lanes.
+    fn settle(members: &mut [Self], lanes: usize) {
+        while members.iter().any(|member| member.stores.len() != lanes) {
+            for member in &mut *members {
+                // A member may have nothing to do.
+                let next = member.events.next();
+                match wait(async { tokio::time::timeout(LOOK, next).await }) {
+                    Ok(Some(ClusterEvent::Taken(store))) => member.stores.push(store),
+                    Ok(Some(ClusterEvent::Excess(lane, keep))) => member.give(lane, keep),
+                    Ok(Some(ClusterEvent::Mapped(_)) | None) | Err(_) => {}
+                }
+            }
+        }
+    }
+
+    fn give(&mut self, lane: [u8; 16], keep: usize) {
+        let at = self.stores.iter().position(|store| store.lane() == Some(lane)).expect("its lane");
+        let given = self.stores.remove(at);
+        self.stores.extend(wait(given.hand_over(keep)));
+    }
+}
+
+fn row(account: u32) -> Key {
+    key::row(Space::Account(account), Kind::Assistant, 1)
+}
+
+fn plan() -> Key {
+    key::row(Space::Root, Kind::Plan, PLAN)
+}
+
+/// Reads a key, loading what is not at hand.
+fn value(store: &Store, key: &Key) -> Result<Option<Bytes>, Stop> {
+    loop {
+        let got = store.snapshot().expect("a snapshot").view(None).get(std::slice::from_ref(key));
+        match got {
+            Err(Stop::Missing(reads)) => wait(store.load(reads)).expect("they are read"),
+            got => return got.map(|mut values| values.remove(0)),
+        }
+    }
+}
+
+fn put(store: &Store, key: Key, value: &[u8]) -> Result<(), StoreError> {
+    store.commit(&[Change::Put(key, value.to_vec())])
+}
+
+/// Waits for what a store does meanwhile; the store itself blocks as the writer's thread may.
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    static RUNTIME: LazyLock<Runtime> =
+        LazyLock::new(|| tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime"));
+    RUNTIME.block_on(work)
+}
+
+/// Returns an account of each of the stores.
+fn owned(stores: [&Store; 2]) -> [u32; 2] {
+    stores.map(|store| {
+        let snapshot = store.snapshot().expect("a snapshot");
+        (0..1_000).find(|account| snapshot.view(None).owns(*account)).expect("an account")
+    })
+}
+
+#[test]
+fn two_nodes_have_the_rows_of_all_accounts_between_them() {
+    let site = Site::new();
+    let mut members = vec![Member::of(&site, "127.0.0.1:1")];
+    Member::settle(&mut members, 1);
+    put(&members[0].stores[0], row(3), b"three").expect("a commit");
+    members.push(Member::of(&site, "127.0.0.1:2"));
+    Member::settle(&mut members, 1);
+    let [one, other] = [&members[0].stores[0], &members[1].stores[0]];
+    for account in 0..200 {
+        let owns = |store: &Store| store.snapshot().expect("a snapshot").view(None).owns(account);
+        assert_ne!(owns(one), owns(other), "account {account}");
+        let key = row(account);
+        let (here, there) = if owns(one) { (one, other) } else { (other, one) };
+        assert_eq!(value(there, &key), Err(Stop::Elsewhere(account)));
+        assert_eq!(value(here, &key), Ok((account == 3).then(|| b"three".to_vec())));
+        put(here, key.clone(), &account.to_be_bytes()).expect("a commit");
+        assert_eq!(value(here, &key), Ok(Some(account.to_be_bytes().to_vec())));
+    }
+    // Who leaves gives its rows to the others.
+    let gone = members.remove(0);
+    wait(gone.cluster.leave());
+    for store in &gone.stores {
+        assert!(wait(store.hand_over(0)).is_none());
+    }
+    Member::settle(&mut members, 2);
+    for account in 0..200 {
+        let store =
+            members[0].stores.iter().find(|store| store.snapshot().expect("a snapshot").view(None).owns(account));
+        assert_eq!(value(store.expect("its lane"), &row(account)), Ok(Some(account.to_be_bytes().to_vec())));
+    }
+}
+
+#[test]
+fn what_one_changes_of_shared_rows_the_others_decide_over() {
+    let site = Site::new();
+    let mut members = vec![Member::of(&site, "127.0.0.1:1"), Member::of(&site, "127.0.0.1:2")];
+    Member::settle(&mut members, 1);
+    let [one, other] = [&members[0].stores[0], &members[1].stores[0]];
+    let [_, account] = owned([one, other]);
+    assert_eq!(value(other, &plan()), Ok(None));
+    // A read says which change of shared rows it relied on, and can be confirmed.
+    let snapshot = other.snapshot().expect("a snapshot");
+    assert_eq!(snapshot.shared(), None, "nothing shared was read");
+    snapshot.view(None).get(&[plan()]).expect("it is at hand");
+    let relied = snapshot.shared().expect("a shared row was read");
+    drop(snapshot);
+    assert!(wait(other.is_current(relied)).expect("it is asked"));
+    let deciding = other.begin().expect("a write");
+    put(one, plan(), b"new").expect("a commit");
+    assert!(!wait(other.is_current(relied)).expect("it is asked"));
+    assert_eq!(value(other, &plan()), Ok(Some(b"new".to_vec())), "it is at hand");
+    // What was begun before is decided anew, also if it changes nothing shared.
+    let mut deciding = deciding;
+    deciding.apply(vec![Change::Put(row(account), b"old".to_vec())]);
+    assert!(matches!(deciding.commit(), Err(StoreError::Outdated)));
+    assert_eq!(value(other, &row(account)), Ok(None), "nothing of it was committed");
+    put(other, row(account), b"again").expect("a commit");
+    // Both ways, and deleted as well.
+    other.commit(&[Change::Delete(plan()), Change::Put(row(account), b"both".to_vec())]).expect("a commit");
+    let late = one.commit(&[Change::Put(plan(), b"late".to_vec())]);
+    assert!(matches!(late, Err(StoreError::Outdated)), "{late:?}");
+    wait(one.load(Vec::new())).expect("it learns");
+    assert_eq!(value(one, &plan()), Ok(None));
+    put(one, plan(), b"last").expect("a commit");
+    // One that looked at shared rows and changes nothing is not told what they were.
+    let looking = other.begin().expect("a write");
+    let looked = looking.view(None).expect("a view").get(&[plan()]);
+    assert_eq!(looked, Ok(vec![None]), "as far as it knows");
+    assert!(matches!(looking.abort(), Err(StoreError::Outdated)));
+    assert_eq!(value(other, &plan()), Ok(Some(b"last".to_vec())));
+}
+
+#[test]
+fn who_missed_too_many_changes_reads_shared_rows_anew() {
+    let site = Site::new();
+    let mut members = vec![Member::of(&site, "127.0.0.1:1"), Member::of(&site, "127.0.0.1:2")];
+    Member::settle(&mut members, 1);
+    let [one, other] = [&members[0].stores[0], &members[1].stores[0]];
+    let of = |count| key::row(Space::Root, Kind::Plan, count);
+    put(one, plan(), b"first").expect("a commit");
+    let all = Scan { from: of(0), to: of(u32::MAX), order: Order::Ascending, limit: 100 };
+    wait(other.load(vec![Read::Scan(all)])).expect("they are read");
+    assert_eq!(value(other, &plan()), Ok(Some(b"first".to_vec())));
+    // As if a thousand changes had come between two looks.
+    let session = SqlSession::open(&site.login.config(site.instance.address())).expect("a session");
+    session.run("UPDATE switchboard.shared SET seq = seq + 2000").expect("a change");
+    put_again(one, &plan(), b"second");
+    wait(other.load(Vec::new())).expect("it learns");
+    assert_eq!(value(other, &plan()), Ok(Some(b"second".to_vec())));
+    assert_eq!(value(other, &of(PLAN + 1)), Ok(None));
+}
+
+/// Commits once the store has learned what others changed.
+fn put_again(store: &Store, key: &Key, value: &[u8]) {
+    while let Err(error) = put(store, key.clone(), value) {
+        assert!(matches!(error, StoreError::Outdated), "{error}");
+        wait(store.load(Vec::new())).expect("it learns");
+    }
+}
