@@ -119,6 +119,16 @@ pub enum Verdict {
     Write,
     /// Answer it with this reply: it changes nothing.
     Refused(Reply),
+    /// Hand it to whoever has the rows of this account.
+    Elsewhere(u32),
+}
+
+/// A request that wants the rows of an account which another writer has; nothing of it was done.
+pub struct Elsewhere {
+    /// Number of the account.
+    pub account: u32,
+    /// The request, with its body if that was read.
+    pub request: Request,
 }
 
 /// Most times that a step is run because rows that it missed were loaded.
@@ -192,12 +202,14 @@ impl Host {
                 Verdict::Refused(self.reply_of(request, output, seed))
             }
             Ok(_) => Verdict::Write,
+            Err(Failure::Stopped(Stop::Elsewhere(account))) => Verdict::Elsewhere(account),
             Err(failure) => Verdict::Refused(failure_reply(request, &failure, &seed)),
         }
     }
 
-    /// Answers a request that changes nothing, from a snapshot. Accounts that read much wait for their turn.
-    pub async fn read(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Reply {
+    /// Answers a request that changes nothing, from a snapshot; the error is the account whose rows another writer has.
+    /// Accounts that read much wait for their turn.
+    pub async fn read(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Result<Reply, u32> {
         let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
         let (mut turn, mut deadline) = (None, None);
         loop {
@@ -217,13 +229,14 @@ impl Host {
                 Ok(output) => {
                     let reply = self.reply_of(request, output, seed);
                     self.large.note(reply.content.made().len(), || told.account());
-                    return reply;
+                    return Ok(reply);
                 }
                 Err(Failure::Stopped(Stop::Missing(_))) => match self.large.turn(self.holder(request, told)).await {
                     Ok(taken) => turn = Some(taken),
-                    Err(full) => return self.refused(request, full, &seed),
+                    Err(full) => return Ok(self.refused(request, full, &seed)),
                 },
-                Err(failure) => return failure_reply(request, &failure, &seed),
+                Err(Failure::Stopped(Stop::Elsewhere(account))) => return Err(account),
+                Err(failure) => return Ok(failure_reply(request, &failure, &seed)),
             }
         }
     }
@@ -276,10 +289,26 @@ impl Host {
             let scene = Scene { now, seed, view: &view, careful: false };
             guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
         };
+        if self.spans(request) {
+            return self.on_whole(step).await;
+        }
         match &turns {
             Some(Turns::Taken(turn)) => self.on_snapshot(|snapshot| turn.read(|| step(snapshot))).await,
             _ => self.on_snapshot(step).await,
         }
+    }
+
+    /// Returns whether a request may read rows of many accounts, of which other writers have some.
+    fn spans(&self, request: &Request) -> bool {
+        let may = || matches!(self.service.who(request.method, &request.target), Some(Who::Operator | Who::Engine));
+        !self.store.is_whole() && !request.method.is_write() && may()
+    }
+
+    /// Reads from where rows are kept, whoever writes them.
+    async fn on_whole<T>(&self, read: impl Fn(&Snapshot) -> Result<T, Failure>) -> Result<T, Failure> {
+        let place = self.rooms.loads.take(Holder::Service).await;
+        let _place = place.map_err(|_| Failure::Unavailable)?;
+        tokio::task::block_in_place(|| read(&self.store.whole().map_err(|error| unavailable(&error))?))
     }
 
     /// Reads from a snapshot, again from a newer one when rows that it missed were loaded. What it read was true until it
@@ -310,7 +339,7 @@ impl Host {
 
     /// Executes a request that may change something through the writer, again after each set of answers it asked for.
     ///
-    /// What a `follower` may see of it goes out while it waits for answers. A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is dropped
+    /// The error is the request that is another writer's. What a `follower` may see of it goes out while it waits for answers. A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is dropped
     /// while it is parked or queued, before it takes a call or an event that nobody would receive.
     pub async fn write(
         &self,
@@ -319,7 +348,7 @@ impl Host {
         seed: Seed,
         mut gone: oneshot::Receiver<()>,
         mut follower: Option<&mut Follower>,
-    ) -> Reply {
+    ) -> Result<Reply, Box<Elsewhere>> {
         let Request { method, peer, door, .. } = request;
         let head = Request {
             method,
@@ -338,11 +367,11 @@ impl Host {
             let place = tokio::select! {
                 biased;
                 place = self.place(holder, &exchange) => place,
-                _ = &mut gone => return service::failed(&head, None, &seed),
+                _ = &mut gone => return Ok(service::failed(&head, None, &seed)),
             };
             let place = match place {
                 Ok(place) => place,
-                Err(full) => return self.refused(&head, full, &seed),
+                Err(full) => return Ok(self.refused(&head, full, &seed)),
             };
             let (input, done) = self.writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
             drop(place);
@@ -369,7 +398,7 @@ impl Host {
                     let until = *deadline.get_or_insert(until);
                     tokio::select! {
                         () = self.park(&mut exchange, topic, until) => {}
-                        _ = &mut gone => return service::failed(&head, None, &seed),
+                        _ = &mut gone => return Ok(service::failed(&head, None, &seed)),
                     }
                 }
                 (Some(WriterInput::Http(back)), Ok(output)) => {
@@ -377,12 +406,17 @@ impl Host {
                     if care == Care::Careful && back.answers.contains(&Answer::Yielded) {
                         self.claimed();
                     }
-                    return self.reply_of(&head, output, seed);
+                    return Ok(self.reply_of(&head, output, seed));
                 }
-                (_, Ok(output)) => return self.reply_of(&head, output, seed),
+                (_, Ok(output)) => return Ok(self.reply_of(&head, output, seed)),
+                (Some(WriterInput::Http(back)), Err(Failure::Stopped(Stop::Elsewhere(account))))
+                    if back.answers.is_empty() =>
+                {
+                    return Err(Box::new(Elsewhere { account, request: back.request }));
+                }
                 (_, Err(failure)) => {
                     self.take_care(&failure);
-                    return failure_reply(&head, &failure, &seed);
+                    return Ok(failure_reply(&head, &failure, &seed));
                 }
             }
         }
@@ -564,6 +598,10 @@ impl Host {
         let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
         loop {
             let (_, done) = self.writer.submit(WriterInput::FirstStart(answers.clone()), seed).await;
+            // The first account is another writer's, which creates it.
+            if matches!(done, Err(Failure::Stopped(Stop::Elsewhere(_)))) {
+                return Ok(None);
+            }
             match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
                 Output { outcome: Outcome::Wait, sends, .. } => {
                     self.perform(sends, &mut answers, Holder::Service, &mut hearing).await;

@@ -168,6 +168,11 @@ impl Store {
         Some(Self { backend, memory: Arc::default(), seal, loads })
     }
 
+    /// Returns whether it has the rows of all accounts.
+    pub fn is_whole(&self) -> bool {
+        self.backend.is_whole()
+    }
+
     /// Returns the id of the lane that its rows are; `None` if it shares them with nobody.
     pub fn lane(&self) -> Option<[u8; 16]> {
         self.backend.lane()

@@ -324,8 +324,9 @@ pub fn guarded(metrics: &Metrics, step: impl FnOnce() -> Result<Output, Stop>) -
             if stop == Stop::OverBudget {
                 metrics.over_budget();
             }
-            // `Missing` means that rows are loaded first, or that a large read waits for its turn.
-            if !matches!(stop, Stop::Missing(_)) {
+            // `Missing` means that rows are loaded first, or that a large read waits for its turn; `Elsewhere`, that the
+            // input is handed on.
+            if !matches!(stop, Stop::Missing(_) | Stop::Elsewhere(_)) {
                 tracing::error!(?stop, "a step stopped");
             }
             Err(Failure::Stopped(stop))

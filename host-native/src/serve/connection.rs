@@ -16,18 +16,21 @@ use hyper::{Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use switchboard_core::http::refusal::Refusal;
+use switchboard_core::http::request::{Body as RequestBody, Request};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::exchange;
+use super::exchange::{self, Handed};
 use super::front::{self, Entrance, Front};
 use super::incoming::Coming;
 use super::owed::{Owed, Why};
-use super::pass::{self, Origin, PassedOn};
+use super::pass::{self, Dispatched, Origin, PassedOn, Unsent};
 use super::patient::Patient;
 use super::response::{ResponseBody, response};
-use super::seats::{ActiveRequest, Seat, Unfinished};
-use super::store;
+use super::routes::Running;
+use super::seats::{ActiveRequest, Seat};
+use super::store::{self, Other};
+use crate::host::Host;
 use crate::limiter::RateDecisions;
 
 /// How long the head of a request may take, and how long an idle connection is kept.
@@ -40,6 +43,8 @@ const HEADERS_BYTES_MAX: u32 = 16 << 10;
 /// admitted.
 const STREAM_WINDOW: u32 = 64 << 10;
 const CONNECTION_WINDOW: u32 = 128 << 10;
+/// How often a request may come to a writer that has not the rows which it wants: while it is handed on, they may move.
+const HANDED_MAX: u8 = 3;
 const NODES_ONLY: &str = "This address is for other nodes of the service.";
 /// Most concurrent streams of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
@@ -78,7 +83,7 @@ pub async fn run(
         second = tokio::time::timeout(HEAD, stream.speaks_http2()) => second,
     };
     let Ok(Ok(second)) = second else { return };
-    let answer = |request| answer(Arc::clone(front), request, Way::In(peer.ip(), entrance), seat.running());
+    let answer = |request| answer(Arc::clone(front), request, (peer.ip(), entrance), seat.running());
     let io = TokioIo::new(stream);
     let ended = if second {
         let owed = Owed::new();
@@ -117,76 +122,145 @@ pub async fn run(
     }
 }
 
-/// How a request came to be dispatched.
-#[derive(Clone, Copy)]
-enum Way {
-    /// From an address, at a listener.
-    In(IpAddr, Entrance),
-    /// Back from being passed on: this process serves now.
-    Back(Origin),
-}
-
 /// Answers a request; its connection is busy until the answer is complete.
 async fn answer(
     front: Arc<Front>,
     incoming: hyper::Request<Incoming>,
-    way: Way,
+    (peer, entrance): (IpAddr, Entrance),
     running: ActiveRequest,
 ) -> Result<Response<ResponseBody>, Infallible> {
-    let unfinished = running.unfinished();
-    Ok(answered(dispatch(&front, incoming, way, Some(unfinished)).await, running))
+    let (head, body) = incoming.into_parts();
+    let body = Unsent::Coming(body, Some(running.unfinished()));
+    let answer = match origin(&front, &head, peer, entrance) {
+        Ok(origin) => match routed(&front, Dispatched { head, body, origin, account: None, handed: 0 }) {
+            Routed::Here(host, _running, request, coming) => {
+                match exchange::carry(&host, request, coming, RateDecisions::default()).await {
+                    Ok(response) => response,
+                    Err(other) => Box::pin(hand_over(&front, *other, origin, 0)).await,
+                }
+            }
+            Routed::Other(answer) => answer.await,
+        },
+        Err(refused) => *refused,
+    };
+    Ok(answered(answer, running))
 }
 
-/// Hands a request on: a message of the store protocol from an edge node, a client's request, or one that another node
-/// serves.
-async fn dispatch(
-    front: &Arc<Front>,
-    incoming: hyper::Request<Incoming>,
-    way: Way,
-    unfinished: Option<Unfinished>,
-) -> Response<ResponseBody> {
-    let (head, body) = incoming.into_parts();
+/// Returns where a request comes from; the error is its answer.
+fn origin(
+    front: &Front,
+    head: &request::Parts,
+    peer: IpAddr,
+    entrance: Entrance,
+) -> Result<Origin, Box<Response<ResponseBody>>> {
     if head.version == Version::HTTP_11 && head.headers.get_all("host").iter().count() != 1 {
         // RFC 9112 section 3.2.
         let refusal = Refusal::BadRequest("A request over HTTP/1.1 must have one Host header.".into());
-        let target = head.uri.path();
-        return response(refusal.reply_to(target), None);
+        return Err(Box::new(pass::refused(head, refusal)));
     }
-    let origin = match way {
-        Way::Back(origin) => origin,
-        Way::In(peer, Entrance::Clients(door)) => Origin { client: peer, door, hops: 0 },
-        Way::In(_, Entrance::Nodes) => match front.passing.as_ref().and_then(|passing| passing.origin(&head.headers)) {
-            Some(origin) => origin,
-            None => return pass::refused(&head, Refusal::Forbidden(NODES_ONLY.into())),
-        },
+    match entrance {
+        Entrance::Clients(door) => Ok(Origin { client: peer, door, hops: 0 }),
+        Entrance::Nodes => {
+            let origin = front.passing.as_ref().and_then(|passing| passing.origin(&head.headers));
+            origin.ok_or_else(|| Box::new(pass::refused(head, Refusal::Forbidden(NODES_ONLY.into()))))
+        }
+    }
+}
+
+/// What becomes of a request.
+enum Routed {
+    /// This host carries it out.
+    Here(Arc<Host>, Running, Request, Coming),
+    /// Rarer, and larger: in a box, it does not enlarge the future of every request, which hyper moves.
+    Other(Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>),
+}
+
+/// Finds out what becomes of a request: it may be a message of the store protocol from an edge node, or for a host of this
+/// process or another one.
+fn routed(front: &Arc<Front>, request: Dispatched) -> Routed {
+    let account = || request.account.or_else(|| front::account_in(&request.head.headers));
+    let Some((host, running)) = front.here(account) else {
+        return Routed::Other(Box::pin(elsewhere(Arc::clone(front), request)));
     };
-    let account = || front::account_in(&head.headers);
-    let Some((host, _running)) = front.here(account) else {
-        // Rare: in a box, it does not enlarge the future of every request, which hyper moves.
-        return Box::pin(elsewhere(front, (head, body), origin, unfinished)).await;
-    };
+    let Dispatched { head, body, origin, handed, .. } = request;
     if store::is_for(&host, &head, origin.door) {
-        // Large and rare, too.
-        return Box::pin(store::answer(&host, &head, Coming::new(body, unfinished))).await;
+        let answer = message(Arc::clone(front), (host, running), (head, coming(body)), origin, handed);
+        return Routed::Other(Box::pin(answer));
     }
     let request = exchange::request_of(&head, &body, origin.client, origin.door);
-    exchange::carry(&host, request, Coming::new(body, unfinished), RateDecisions::default()).await
+    Routed::Here(host, running, request, coming(body))
+}
+
+/// Carries a request out that came back, or is handed on.
+async fn dispatch(front: &Arc<Front>, request: Dispatched) -> Response<ResponseBody> {
+    let (origin, handed) = (request.origin, request.handed);
+    match routed(front, request) {
+        Routed::Here(host, _running, request, coming) => {
+            match exchange::carry(&host, request, coming, RateDecisions::default()).await {
+                Ok(response) => response,
+                Err(other) => Box::pin(hand_over(front, *other, origin, handed)).await,
+            }
+        }
+        Routed::Other(answer) => answer.await,
+    }
+}
+
+/// Answers a message of an edge node, or hands it to whoever has the rows that it wants.
+async fn message(
+    front: Arc<Front>,
+    (host, _running): (Arc<Host>, Running),
+    (head, body): (request::Parts, Coming),
+    origin: Origin,
+    handed: u8,
+) -> Response<ResponseBody> {
+    match store::answer(&host, &head, body).await {
+        Ok(response) => response,
+        Err(Other::Request(other)) => hand_over(&front, *other, origin, handed).await,
+        Err(Other::Message(account, _)) if handed >= HANDED_MAX => several(head.uri.path(), account),
+        Err(Other::Message(account, bytes)) => {
+            let body = Unsent::Read(bytes.into());
+            dispatch(&front, Dispatched { head, body, origin, account: Some(account), handed: handed + 1 }).await
+        }
+    }
+}
+
+/// Refuses what no one writer can do.
+fn several(target: &str, account: u32) -> Response<ResponseBody> {
+    tracing::error!(target, account, "a request wants the rows of several writers");
+    response(Refusal::Unavailable.reply_to(target), None)
+}
+
+fn coming(body: Unsent) -> Coming {
+    match body {
+        Unsent::Coming(body, unfinished) => Coming::new(body, unfinished),
+        Unsent::Read(bytes) => Coming::read(bytes),
+    }
 }
 
 /// Passes a request on to the node that serves; takes it back once that is this one.
-async fn elsewhere(
-    front: &Arc<Front>,
-    (head, body): (request::Parts, Incoming),
-    origin: Origin,
-    unfinished: Option<Unfinished>,
-) -> Response<ResponseBody> {
-    match pass::carry(front, head, body, origin, unfinished).await {
+async fn elsewhere(front: Arc<Front>, request: Dispatched) -> Response<ResponseBody> {
+    match pass::carry(&front, request).await {
         PassedOn::Answered(response) => response,
-        PassedOn::Here(back) => {
-            let (head, body, unfinished) = *back;
-            dispatch(front, hyper::Request::from_parts(head, body), Way::Back(origin), unfinished).await
-        }
+        PassedOn::Here(back) => dispatch(&front, *back).await,
     }
+}
+
+/// Hands a request to whoever has the rows that it wants.
+async fn hand_over(front: &Arc<Front>, other: Handed, origin: Origin, handed: u8) -> Response<ResponseBody> {
+    let Handed { account, request, body } = other;
+    let target = request.target.clone();
+    if handed >= HANDED_MAX {
+        return several(&target, account);
+    }
+    let Some(head) = exchange::head_of(&request) else {
+        return response(Refusal::Unavailable.reply_to(&target), None);
+    };
+    let body = match (body.unread(), request.body) {
+        (Some((body, unfinished)), _) => Unsent::Coming(body, unfinished),
+        (None, RequestBody::Full(bytes)) => Unsent::Read(bytes.into()),
+        (None, _) => Unsent::Read(Bytes::new()),
+    };
+    dispatch(front, Dispatched { head, body, origin, account: Some(account), handed: handed + 1 }).await
 }
 
 /// Keeps the connection busy until the end of an answer of unknown length.

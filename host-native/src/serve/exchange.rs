@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as _, Bytes};
 use hyper::header::HeaderMap;
 use hyper::{Response, http::request};
 use switchboard_core::http::refusal::{Refusal, server_error};
@@ -15,10 +15,11 @@ use tokio::sync::oneshot;
 
 use super::followed::{self, Followed};
 use super::incoming::{Coming, Intake};
+use super::pass::Unsent;
 use super::place::Place;
 use super::response::{ResponseBody, response};
 use super::{list, object, pages, stream, upload};
-use crate::host::{Host, Verdict};
+use crate::host::{Elsewhere, Host, Verdict};
 use crate::limiter::RateDecisions;
 use crate::room::{Held, Holder, UsedUp};
 
@@ -27,8 +28,26 @@ const HEAD_BYTES: u64 = 4 << 10;
 /// Answers up to this size, in bytes, are not counted.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// Executes a request whose head is read, and returns the response.
-pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateDecisions) -> Response<ResponseBody> {
+/// A request that wants the rows of an account which another writer has, and its body, unless that was read.
+pub struct Handed {
+    pub account: u32,
+    pub request: Request,
+    pub body: Coming,
+}
+
+impl Handed {
+    pub fn of(Elsewhere { account, request }: Elsewhere) -> Box<Self> {
+        Box::new(Self { account, request, body: Coming::read(Bytes::new()) })
+    }
+}
+
+/// Executes a request whose head is read, and returns the response; the error is the request, if it is another writer's.
+pub async fn carry(
+    host: &Arc<Host>,
+    request: Request,
+    body: Coming,
+    told: RateDecisions,
+) -> Result<Response<ResponseBody>, Box<Handed>> {
     let began = Instant::now();
     let (method, target) = (request.method, request.target.clone());
     let operation = host.service.operation(method, &target);
@@ -38,31 +57,36 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
             match Box::pin(followed::carry(host, request, body, told, seed)).await {
                 Followed::Stream(reply, response) => {
                     log(host, operation, method, &reply, began, place);
-                    return response;
+                    return Ok(response);
                 }
                 Followed::Reply(reply, held) => (reply, held),
+                Followed::Handed(handed) => return Err(handed),
             }
         }
         Ok(seed) if host.service.stores_body(&request) && request.body == Body::Pending => {
             match Box::pin(host.precheck(&request, &told, seed)).await {
                 Verdict::Store(account) => (Box::pin(upload::carry(host, request, body, seed, account)).await, None),
-                _ => Box::pin(write(host, request, body, told, seed)).await,
+                Verdict::Elsewhere(account) => return Err(Box::new(Handed { account, request, body })),
+                _ => Box::pin(write(host, request, body, told, seed)).await?,
             }
         }
-        Ok(seed) if method.is_write() => Box::pin(write(host, request, body, told, seed)).await,
+        Ok(seed) if method.is_write() => Box::pin(write(host, request, body, told, seed)).await?,
         Ok(seed) => {
             drop(body);
             let request = Request { body: Body::None, ..request };
-            let mut reply = Box::pin(host.read(&request, &told, seed)).await;
+            let mut reply = match Box::pin(host.read(&request, &told, seed)).await {
+                Ok(reply) => reply,
+                Err(account) => return Err(Handed::of(Elsewhere { account, request })),
+            };
             match std::mem::replace(&mut reply.content, Content::Empty) {
-                Content::Stream(begin) => return stream::response(host, reply, begin, request, told),
+                Content::Stream(begin) => return Ok(stream::response(host, reply, begin, request, told)),
                 Content::Piece(begin) => {
                     log(host, operation, method, &reply, began, place);
-                    return list::response(host, reply, begin, request, told);
+                    return Ok(list::response(host, reply, begin, request, told));
                 }
                 Content::Object(part) => {
                     let holder = host.holder(&request, &told);
-                    return match Box::pin(object::open(host, part, holder)).await {
+                    return Ok(match Box::pin(object::open(host, part, holder)).await {
                         Ok(body) => {
                             log(host, operation, method, &reply, began, place);
                             response(reply, Some(("application/octet-stream", body)))
@@ -72,7 +96,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
                             log(host, operation, method, &reply, began, place);
                             response(reply, None)
                         }
-                    };
+                    });
                 }
                 content => counted(host, &target, Reply { content, ..reply }, || host.holder(&request, &told), false),
             }
@@ -86,7 +110,7 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
     if matches!(reply.content, Content::Host(HostPage::Metrics)) {
         Box::pin(host.tell_jobs()).await;
     }
-    pages::response(host, reply, held, operation, &target)
+    Ok(pages::response(host, reply, held, operation, &target))
 }
 
 fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, began: Instant, place: Place) {
@@ -97,7 +121,7 @@ fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, bega
     tracing::info!(target: "switchboard::request", request_id = id, operation, account, call, method = method.name(), status = reply.status, micros, "answered");
 }
 
-pub fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Door) -> Request {
+pub fn request_of(head: &request::Parts, body: &Unsent, peer: IpAddr, door: Door) -> Request {
     let target = head.uri.path_and_query().map_or_else(|| head.uri.path(), |target| target.as_str());
     let mut headers = headers(&head.headers);
     if let Some(host) = head.uri.host().filter(|_| !head.headers.contains_key("host")) {
@@ -105,7 +129,12 @@ pub fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Do
         let port = head.uri.port().map_or(String::new(), |port| format!(":{port}"));
         headers.push(("host", format!("{host}{port}").into_bytes()));
     }
-    let body = if body.is_end_stream() { Body::None } else { Body::Pending };
+    let body = match body {
+        Unsent::Coming(body, _) if body.is_end_stream() => Body::None,
+        Unsent::Coming(..) => Body::Pending,
+        Unsent::Read(bytes) if bytes.is_empty() => Body::None,
+        Unsent::Read(bytes) => Body::Full(bytes.to_vec()),
+    };
     Request {
         method: Method::parse(head.method.as_str()),
         target: target.to_owned(),
@@ -114,6 +143,15 @@ pub fn request_of(head: &request::Parts, body: &Incoming, peer: IpAddr, door: Do
         peer: Some(peer),
         door,
     }
+}
+
+/// Returns the head of a request as one that came; `None` if it can be none.
+pub fn head_of(request: &Request) -> Option<request::Parts> {
+    let mut head = hyper::Request::builder().method(request.method.name()).uri(&request.target);
+    for (name, value) in &request.headers {
+        head = head.header(*name, value.as_slice());
+    }
+    Some(head.body(()).ok()?.into_parts().0)
 }
 
 fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
@@ -126,30 +164,44 @@ fn headers(map: &HeaderMap) -> Vec<(&'static str, Vec<u8>)> {
     headers
 }
 
-/// Checks a write before its body is read, and reads the body; the refusal if it goes no further.
+/// Why a write goes no further.
+pub enum Stopped {
+    /// It is answered with this.
+    Refused(Reply),
+    /// It is another writer's.
+    Handed(Box<Handed>),
+}
+
+/// Checks a write before its body is read, and reads the body, unless that was done.
 pub async fn admitted(
     host: &Host,
     request: Request,
     mut body: Coming,
     told: &RateDecisions,
     seed: Seed,
-) -> Result<(Request, Held, Holder), Reply> {
+) -> Result<(Request, Held, Holder), Stopped> {
     let sent = request.body == Body::Pending;
     let max = match host.precheck(&request, told, seed).await {
         Verdict::Refused(reply) => {
             if sent {
                 body.drain().await;
             }
-            return Err(reply);
+            return Err(Stopped::Refused(reply));
         }
+        Verdict::Elsewhere(account) => return Err(Stopped::Handed(Box::new(Handed { account, request, body }))),
         Verdict::Read(max) if sent => max,
         // What stores its body goes another way; one for which that changed meanwhile is read as if it had none.
         Verdict::Read(_) | Verdict::Write | Verdict::Store(_) => 0,
     };
     let holder = host.holder(&request, told);
-    match intake(host, holder, &request, body, max).await {
-        Ok((body, held)) => Ok((Request { body, ..request }, held, holder)),
-        Err(full) => Err(host.refused(&request, full, &seed)),
+    let taken = if let Body::Full(bytes) = &request.body {
+        host.rooms.bodies.try_take(holder, head_bytes(&request) + bytes.len() as u64).map(|held| (None, held))
+    } else {
+        intake(host, holder, &request, body, max).await.map(|(body, held)| (Some(body), held))
+    };
+    match taken {
+        Ok((body, held)) => Ok((Request { body: body.unwrap_or(request.body), ..request }, held, holder)),
+        Err(full) => Err(Stopped::Refused(host.refused(&request, full, &seed))),
     }
 }
 
@@ -159,10 +211,11 @@ async fn write(
     body: Coming,
     told: RateDecisions,
     seed: Seed,
-) -> (Reply, Option<Held>) {
+) -> Result<(Reply, Option<Held>), Box<Handed>> {
     let (request, held, holder) = match admitted(host, request, body, &told, seed).await {
         Ok(admitted) => admitted,
-        Err(reply) => return (reply, None),
+        Err(Stopped::Refused(reply)) => return Ok((reply, None)),
+        Err(Stopped::Handed(handed)) => return Err(handed),
     };
     let host = Arc::clone(host);
     // A task of its own, so that work that has begun is finished even if the caller goes away.
@@ -172,11 +225,14 @@ async fn write(
         let target = request.target.clone();
         let reply = host.write(request, told, seed, gone, None).await;
         drop(held);
-        counted(&host, &target, reply, || holder, true)
+        reply.map(|reply| counted(&host, &target, reply, || holder, true))
     };
     let done = tokio::spawn(work).await;
     drop(wanted);
-    done.unwrap_or_else(|_| (server_error(&target, ""), None))
+    match done {
+        Ok(done) => done.map_err(|elsewhere| Handed::of(*elsewhere)),
+        Err(_) => Ok((server_error(&target, ""), None)),
+    }
 }
 
 /// Reads the body if one of at most `max` bytes is wanted; returns it and what it holds until the request is answered.

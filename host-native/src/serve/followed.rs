@@ -14,7 +14,7 @@ use switchboard_core::http::stream::MEDIA;
 use switchboard_core::seed::Seed;
 use tokio::sync::{mpsc, oneshot};
 
-use super::exchange::{admitted, counted};
+use super::exchange::{Handed, Stopped, admitted, counted};
 use super::incoming::Coming;
 use super::response::{ResponseBody, response as plain};
 use crate::follow::Follower;
@@ -28,13 +28,16 @@ pub enum Followed {
     Reply(Reply, Option<Held>),
     /// It goes on: the head of its reply, and the response that the rest is written into.
     Stream(Reply, Response<ResponseBody>),
+    /// It is another writer's.
+    Handed(Box<Handed>),
 }
 
 /// Executes a request whose caller follows it.
 pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateDecisions, seed: Seed) -> Followed {
     let (request, held, holder) = match admitted(host, request, body, &told, seed).await {
         Ok(admitted) => admitted,
-        Err(reply) => return Followed::Reply(reply, None),
+        Err(Stopped::Refused(reply)) => return Followed::Reply(reply, None),
+        Err(Stopped::Handed(handed)) => return Followed::Handed(handed),
     };
     let target = request.target.clone();
     let place = match host.rooms.streams.try_take(holder, 1) {
@@ -50,8 +53,11 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
         let target = request.target.clone();
         let reply = host.write(request, told, seed, gone, Some(&mut follower)).await;
         drop((held, place));
-        let reply = follower.end(reply)?;
-        Some(counted(&host, &target, reply, || holder, true))
+        let reply = match reply {
+            Ok(reply) => follower.end(reply)?,
+            Err(elsewhere) => return Some(Err(elsewhere)),
+        };
+        Some(Ok(counted(&host, &target, reply, || holder, true)))
     };
     let work = tokio::spawn(work);
     // The sender is dropped with the follower: then the work is done.
@@ -68,7 +74,8 @@ pub async fn carry(host: &Arc<Host>, request: Request, body: Coming, told: RateD
     let done = work.await;
     drop(wanted);
     match done {
-        Ok(Some((reply, held))) => Followed::Reply(reply, held),
+        Ok(Some(Ok((reply, held)))) => Followed::Reply(reply, held),
+        Ok(Some(Err(elsewhere))) => Followed::Handed(Handed::of(*elsewhere)),
         _ => Followed::Reply(server_error(&target, ""), None),
     }
 }

@@ -36,7 +36,8 @@ pub fn earned(bytes: usize) -> Duration {
 /// The unread rest of a request's body.
 pub struct Coming {
     first: Bytes,
-    rest: Incoming,
+    /// `None` where there is nothing to read, or all of it was read.
+    rest: Option<Incoming>,
     /// Marks the request as unfinished until the body is whole or waits for a place.
     unfinished: Option<Unfinished>,
 }
@@ -44,7 +45,17 @@ pub struct Coming {
 impl Coming {
     /// Wraps the body of a request whose work begins once all of it is received; it may be already.
     pub fn new(rest: Incoming, unfinished: Option<Unfinished>) -> Self {
-        Self { first: Bytes::new(), rest, unfinished }
+        Self { first: Bytes::new(), rest: Some(rest), unfinished }
+    }
+
+    /// Returns a body that was read already; it may be empty.
+    pub fn read(bytes: Bytes) -> Self {
+        Self { first: bytes, rest: None, unfinished: None }
+    }
+
+    /// Returns a body of which nothing was read, and its mark.
+    pub fn unread(self) -> Option<(Incoming, Option<Unfinished>)> {
+        Some((self.rest?, self.unfinished))
     }
 
     /// Takes exactly `count` bytes off the front; `None` if the body is shorter.
@@ -69,7 +80,7 @@ impl Coming {
             return Some(Ok(std::mem::take(&mut self.first)));
         }
         loop {
-            match self.rest.frame().await? {
+            match self.rest.as_mut()?.frame().await? {
                 Ok(frame) => {
                     if let Ok(data) = frame.into_data() {
                         return Some(Ok(data));
@@ -82,7 +93,8 @@ impl Coming {
 
     /// Returns the length of the rest as announced by the sender, 0 if unknown.
     pub fn declared(&self) -> usize {
-        usize::try_from(self.rest.size_hint().lower()).unwrap_or(usize::MAX)
+        let lower = self.rest.as_ref().map_or(0, |rest| rest.size_hint().lower());
+        usize::try_from(lower).unwrap_or(usize::MAX)
     }
 
     /// Reads and drops the rest for a moment: closing a connection with unread bytes may discard the answer.

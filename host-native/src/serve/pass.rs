@@ -83,12 +83,31 @@ pub struct Origin {
     pub hops: u8,
 }
 
+/// A request whose head is read, on its way to whoever carries it out.
+pub struct Dispatched {
+    pub head: request::Parts,
+    pub body: Unsent,
+    pub origin: Origin,
+    /// The account whose rows it wants, if that is known.
+    pub account: Option<u32>,
+    /// How often it came to a writer that has not these rows.
+    pub handed: u8,
+}
+
+/// The body of a request, of which nothing was sent.
+pub enum Unsent {
+    /// It comes yet; the mark says that its request is unfinished, if it is.
+    Coming(Incoming, Option<Unfinished>),
+    /// It was read; empty if there is none.
+    Read(Bytes),
+}
+
 /// What became of a request.
 pub enum PassedOn {
     /// It was answered.
     Answered(Response<ResponseBody>),
-    /// It is to be carried out here, where the host has begun to serve.
-    Here(Box<(request::Parts, Incoming, Option<Unfinished>)>),
+    /// It is to be carried out here, where a host has begun to serve.
+    Here(Box<Dispatched>),
 }
 
 impl NodeLink {
@@ -151,13 +170,7 @@ fn lasting(headers: &HeaderMap) -> HeaderMap {
 
 /// Passes a request on to the node that serves; waits for one if none does. What may have been carried out when a node
 /// died is answered 503, unless it only reads.
-pub async fn carry(
-    front: &Arc<Front>,
-    head: request::Parts,
-    body: Incoming,
-    origin: Origin,
-    unfinished: Option<Unfinished>,
-) -> PassedOn {
+pub async fn carry(front: &Arc<Front>, Dispatched { head, body, origin, account, handed }: Dispatched) -> PassedOn {
     let Some(passing) = front.passing.as_ref().filter(|_| origin.hops < HOPS_MAX) else {
         return PassedOn::Answered(refused(&head, Refusal::Unavailable));
     };
@@ -166,11 +179,12 @@ pub async fn carry(
         Err(full) => return PassedOn::Answered(refused(&head, full.into())),
     };
     let until = Instant::now() + PATIENCE;
-    let (mut destination, source) = (front.to(account_in(&head.headers)), Source::of(body, unfinished));
+    let account = account.or_else(|| account_in(&head.headers));
+    let (mut destination, source) = (front.to(account), Source::of(body));
     while let Some(now) = tokio::time::timeout_at(until, destination.somebody()).await.ok().flatten() {
         let Serving::There(to) = now else {
-            let Some((body, unfinished)) = source.take() else { break };
-            return PassedOn::Here(Box::new((head, body, unfinished)));
+            let Some(body) = source.take() else { break };
+            return PassedOn::Here(Box::new(Dispatched { head, body, origin, account, handed }));
         };
         let Some(request) = passing.request(&head, &to, origin, source.again()) else { break };
         match attempt(passing, request, &source, (&mut destination, &to)).await {
@@ -250,9 +264,6 @@ fn passed_back(
     response
 }
 
-/// A body, and the mark that its request is unfinished, if it is.
-type Unsent = (Incoming, Option<Unfinished>);
-
 /// The body of a request, which is taken when the first of it is sent.
 struct Source {
     whole: Arc<Mutex<Option<Unsent>>>,
@@ -262,11 +273,19 @@ struct Source {
 }
 
 impl Source {
-    fn of(body: Incoming, unfinished: Option<Unfinished>) -> Self {
-        let (is_empty, size) = (body.is_end_stream(), body.size_hint());
-        // Without a body the service is waited for at once.
-        let unfinished = unfinished.filter(|_| !is_empty);
-        Self { whole: Arc::new(Mutex::new(Some((body, unfinished)))), taken: None, is_empty, size }
+    fn of(body: Unsent) -> Self {
+        let (body, is_empty, size) = match body {
+            Unsent::Coming(body, unfinished) => {
+                let (is_empty, size) = (body.is_end_stream(), body.size_hint());
+                // Without a body the service is waited for at once.
+                (Unsent::Coming(body, unfinished.filter(|_| !is_empty)), is_empty, size)
+            }
+            Unsent::Read(bytes) => {
+                let size = SizeHint::with_exact(bytes.len() as u64);
+                (Unsent::Read(bytes.clone()), bytes.is_empty(), size)
+            }
+        };
+        Self { whole: Arc::new(Mutex::new(Some(body))), taken: None, is_empty, size }
     }
 
     /// Returns the same body for another try.
@@ -279,8 +298,13 @@ impl Source {
         self.is_empty || self.whole.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
+    /// Takes what was not sent; what was read can be taken again.
     fn take(&self) -> Option<Unsent> {
-        self.whole.lock().unwrap_or_else(PoisonError::into_inner).take()
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*whole {
+            Some(Unsent::Read(bytes)) => Some(Unsent::Read(bytes.clone())),
+            _ => whole.take(),
+        }
     }
 }
 
@@ -298,8 +322,15 @@ impl Body for Source {
         if self.taken.is_none() {
             self.taken = self.take();
         }
-        let Some((body, _)) = self.taken.as_mut() else { return Poll::Ready(None) };
-        let frame = std::task::ready!(Pin::new(body).poll_frame(context));
+        let frame = match self.taken.as_mut() {
+            Some(Unsent::Coming(body, _)) => std::task::ready!(Pin::new(body).poll_frame(context)),
+            Some(Unsent::Read(bytes)) => {
+                let data = std::mem::take(bytes);
+                self.is_empty = true;
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+            None => return Poll::Ready(None),
+        };
         if frame.is_none() {
             // The request is whole: from now on the service is waited for.
             self.is_empty = true;

@@ -15,7 +15,7 @@ use switchboard_core::remote::wire::{CommitCall, PassCall, ReadCall, WireError, 
 use switchboard_core::service::Service;
 use switchboard_core::view::Stop;
 
-use super::exchange::carry;
+use super::exchange::{Handed, carry};
 use super::incoming::{BODY, Coming, Intake};
 use super::response::{ResponseBody, full};
 use crate::host::Host;
@@ -28,6 +28,26 @@ const RELEASE: &str = "switchboard-release";
 
 /// Response header that marks the refusal of a message, not the answer to a passed request.
 const REFUSED: &str = "switchboard-store";
+
+/// What another writer has the rows for.
+pub enum Other {
+    /// A request that was passed on.
+    Request(Box<Handed>),
+    /// This message, for the rows of an account.
+    Message(u32, Vec<u8>),
+}
+
+/// Why a message was not executed here.
+enum Unanswered {
+    Refused(Refused),
+    Other(Other),
+}
+
+impl From<Refused> for Unanswered {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
 
 /// Why a message was not executed.
 enum Refused {
@@ -54,34 +74,50 @@ pub fn is_for(host: &Host, head: &request::Parts, door: Door) -> bool {
     host.edge.is_some() && door == Door::Main && head.uri.path().starts_with("/store/")
 }
 
-/// Answers a message of an edge node.
-pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Response<ResponseBody> {
+/// Answers a message of an edge node; the error is what another writer has the rows for.
+pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Result<Response<ResponseBody>, Other> {
     match carry_out(host, head, body).await {
-        Ok(response) => response,
-        Err(refused) => refused.response(),
+        Ok(response) => Ok(response),
+        Err(Unanswered::Refused(refused)) => Ok(refused.response()),
+        Err(Unanswered::Other(other)) => Err(other),
     }
 }
 
-async fn carry_out(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Result<Response<ResponseBody>, Refused> {
+async fn carry_out(
+    host: &Arc<Host>,
+    head: &request::Parts,
+    body: Coming,
+) -> Result<Response<ResponseBody>, Unanswered> {
     let shown = head.headers.get("authorization").map_or(&b""[..], HeaderValue::as_bytes);
     if !host.edge.is_some_and(|token| token.fits(shown)) {
-        return Err(Refused::Token);
+        return Err(Refused::Token.into());
     }
     if head.method != Method::POST {
-        return Err(Refused::Method);
+        return Err(Refused::Method.into());
     }
     if head.headers.get(RELEASE).is_none_or(|release| release.as_bytes() != Service::version().as_bytes()) {
-        return Err(Refused::Release);
+        return Err(Refused::Release.into());
     }
     if head.uri.path() == "/store/pass" {
         return pass(host, body).await;
     }
     let (bytes, _held) = message(host, body).await?;
-    match head.uri.path() {
+    let done = match head.uri.path() {
         "/store/read" => read_rows(host, &bytes).await,
         "/store/commit" => commit(host, &bytes).await,
-        _ => Err(Refused::Malformed("there is no such message")),
-    }
+        _ => Err(Undone::Malformed("there is no such message")),
+    };
+    done.map_err(|undone| match undone {
+        Undone::Malformed(why) => Refused::Malformed(why).into(),
+        Undone::Failed(Failure::Stopped(Stop::Elsewhere(account))) => Unanswered::Other(Other::Message(account, bytes)),
+        Undone::Failed(failure) => Refused::from(failure).into(),
+    })
+}
+
+/// Why a message came to nothing.
+enum Undone {
+    Malformed(WireError),
+    Failed(Failure),
 }
 
 /// Reads a whole message; returns its bytes and what they hold of the budget of bodies.
@@ -95,24 +131,25 @@ async fn message(host: &Host, body: Coming) -> Result<(Vec<u8>, Held), Refused> 
     }
 }
 
-async fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Refused> {
-    let call = ReadCall::from_bytes(bytes).map_err(Refused::Malformed)?;
-    let answer = host.read_for(&call).await?.ok_or(Refused::Changed)?;
+async fn read_rows(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Undone> {
+    let call = ReadCall::from_bytes(bytes).map_err(Undone::Malformed)?;
+    let answer = host.read_for(&call).await.map_err(Undone::Failed)?.ok_or(Undone::Failed(Failure::Changed))?;
     Ok(octets(StatusCode::OK, answer.to_bytes()))
 }
 
-async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Refused> {
-    let call = CommitCall::from_bytes(bytes).map_err(Refused::Malformed)?;
-    host.commit_for(call).await?;
+async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>, Undone> {
+    let call = CommitCall::from_bytes(bytes).map_err(Undone::Malformed)?;
+    host.commit_for(call).await.map_err(Undone::Failed)?;
     Ok(octets(StatusCode::NO_CONTENT, Vec::new()))
 }
 
 /// Executes a request that the node passes on: its head, then its body as it arrives.
-async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<ResponseBody>, Refused> {
+async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<ResponseBody>, Unanswered> {
     let taken = tokio::time::timeout(BODY, take_head(&mut body)).await;
     let head = taken.map_err(|_| Refused::Malformed("cut"))??;
     let PassCall { request, rates } = PassCall::from_bytes(&head).map_err(Refused::Malformed)?;
-    Ok(carry(host, request, body, RateDecisions::of(rates)).await)
+    let carried = carry(host, request, body, RateDecisions::of(rates)).await;
+    carried.map_err(|handed| Unanswered::Other(Other::Request(handed)))
 }
 
 /// Reads the head of a passed request: its length (u32 BE), then the message.

@@ -81,8 +81,8 @@ async fn go_on(
         request.headers.push(("last-event-id", stream.last.to_string().into_bytes()));
         let Ok(seed) = host.clock.seed() else { return };
         // If the key was deleted meanwhile, or the last event is no longer stored, the stream ends.
-        match host.read(&request, told, seed).await.content {
-            Content::Stream(next) => stream = next,
+        match host.read(&request, told, seed).await.map(|reply| reply.content) {
+            Ok(Content::Stream(next)) => stream = next,
             _ => return,
         }
     }
