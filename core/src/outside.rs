@@ -109,6 +109,11 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// Returns whether asking again changes nothing outside.
+    pub const fn is_repeatable(&self) -> bool {
+        matches!(self, Self::Hashed(_) | Self::Verified(_))
+    }
+
     /// Returns why there is no HTTP response. An answer to other work than a request counts as none.
     pub const fn send_error(&self) -> SendError {
         match self {

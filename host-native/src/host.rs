@@ -17,7 +17,7 @@ use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
 use switchboard_core::id;
 use switchboard_core::job;
-use switchboard_core::key::Topic;
+use switchboard_core::key::{self, Topic};
 use switchboard_core::outside::{Answer, Egress, Unwritten, Work};
 use switchboard_core::rate::RateLimits;
 use switchboard_core::remote::region;
@@ -150,6 +150,10 @@ impl Host {
         let limiter = Arc::new(Limiter::new(rate_limits));
         let (plan, wake) = watch::channel(None);
         let news = Arc::new(News::default());
+        let learned = Arc::clone(&news);
+        store.tell_learned(move |keys| {
+            keys.iter().filter_map(|at| key::topic_of(at)).for_each(|at| learned.publish(at));
+        });
         let parts = WriterContext {
             service: Arc::clone(&service),
             store: Arc::clone(&store),
@@ -410,7 +414,7 @@ impl Host {
                 }
                 (_, Ok(output)) => return Ok(self.reply_of(&head, output, seed)),
                 (Some(WriterInput::Http(back)), Err(Failure::Stopped(Stop::Elsewhere(account))))
-                    if back.answers.is_empty() =>
+                    if back.answers.iter().all(Answer::is_repeatable) =>
                 {
                     return Err(Box::new(Elsewhere { account, request: back.request }));
                 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use redb::StorageBackend;
 use switchboard_core::budget::LOADS;
-use switchboard_core::key::{self, Space};
+use switchboard_core::key::{self, Key, Space};
 use switchboard_core::store::{Change, usage};
 use switchboard_core::view::Read;
 
@@ -153,6 +153,11 @@ impl Store {
         let busy = |_| StoreError::Failed("too many steps wait for rows".into());
         let _place = self.loads.take(reads.first().map_or(Holder::Service, holder)).await.map_err(busy)?;
         self.backend.load(reads).await
+    }
+
+    /// Calls `learner` with the keys of shared rows that others have changed, from now on.
+    pub fn tell_learned(&self, learner: impl Fn(Vec<Key>) + Send + Sync + 'static) {
+        self.backend.tell_learned(Box::new(learner));
     }
 
     /// Waits until nothing more can be read or written, and returns why.

@@ -10,6 +10,7 @@ mod functions;
 mod heartbeat;
 mod incoming;
 mod interface;
+pub mod parts;
 mod preview;
 mod recording;
 mod report;

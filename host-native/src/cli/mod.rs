@@ -13,6 +13,7 @@ mod offline;
 mod reign;
 mod remote;
 mod run;
+mod simulated;
 
 use std::io::Write;
 use std::path::PathBuf;

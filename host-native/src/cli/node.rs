@@ -5,20 +5,28 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use switchboard::serve::{self, Entrance, Front, Routes};
-use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, SlotMap, Store, StoreEnd};
+use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, Store, StoreEnd};
+use switchboard_core::seed::Seed;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::block_in_place;
+use tokio::time::timeout;
 
 use super::Failed;
 use super::reign::Reign;
 use super::run::{Process, Signals, WriterThread, bind};
+use super::simulated::{AttachedEngine, BuiltInEngine};
 
 /// How long running requests are waited for before the rows are given up.
-const FINISH: Duration = Duration::from_millis(200);
-/// How long other nodes are waited for that take over.
-const SUCCESSOR: Duration = Duration::from_millis(500);
+const FINISH: Duration = Duration::from_millis(400);
+/// How long another node is waited for.
+const ANOTHER: Duration = Duration::from_millis(500);
+/// How long those that are there may need to take over.
+const SUCCESSOR: Duration = Duration::from_secs(5);
+/// How long other nodes may take to see who has taken over.
+const SEEN: Duration = Duration::from_millis(500);
 /// Lanes that have ended and were not taken notice of.
 const ENDS: usize = 16;
 
@@ -28,8 +36,11 @@ type LaneId = [u8; 16];
 struct Node<'p> {
     process: &'p Process,
     cluster: Cluster,
+    events: Option<ClusterEvents>,
     front: Arc<Front>,
     address: SocketAddr,
+    engine: Option<BuiltInEngine>,
+    attached: Option<AttachedEngine>,
     reigns: BTreeMap<LaneId, Reign>,
     /// Hosts that have ended, whose threads end with the last handle.
     writers: Vec<WriterThread>,
@@ -49,8 +60,25 @@ pub async fn run(process: &Process, url: &str) -> Result<Vec<WriterThread>, Fail
     let serving = tokio::spawn(serve::serve(Arc::clone(&front), listeners, stopping));
     let (tell_end, ends) = mpsc::channel(ENDS);
     let (reigns, writers) = (BTreeMap::new(), Vec::new());
-    let mut node = Node { process, cluster, front, address, reigns, writers, tell_end, is_announced: false };
+    // Valid at each of them.
+    let engine = BuiltInEngine::of(&process.settings, &Seed::new(Sha256::digest(cluster.secret()).into()));
+    let mut node = Node {
+        process,
+        cluster,
+        events: None,
+        front,
+        address,
+        engine,
+        attached: None,
+        reigns,
+        writers,
+        tell_end,
+        is_announced: false,
+    };
     let lived = node.live(ends).await;
+    if let Some(engine) = node.attached.take() {
+        engine.end().await?;
+    }
     let front = Arc::clone(&node.front);
     front.change(|routes| {
         if !routes.is_served() {
@@ -78,28 +106,22 @@ fn reached(process: &Process, listener: &TcpListener) -> Result<String, Failed> 
 impl Node<'_> {
     /// Serves this node's share, until it is told to stop.
     async fn live(&mut self, mut ends: mpsc::Receiver<(LaneId, StoreEnd)>) -> Result<(), Failed> {
-        let mut events = self.cluster.watch(false)?;
-        let mut signals = Signals::new()?;
+        let front = Arc::clone(&self.front);
+        let mut events = self.cluster.watch(move |map| {
+            front.change(|routes| routes.map(map));
+        })?;
+        let (mut signals, mut routes) = (Signals::new()?, self.front.watch());
         loop {
             tokio::select! {
                 event = events.next() => match event.ok_or("the database is not looked at any more")? {
-                    ClusterEvent::Mapped(map) => self.map(map)?,
                     ClusterEvent::Taken(store) => self.begin(store).await?,
                     ClusterEvent::Excess(lane, keep) => self.give(lane, keep).await?,
                 },
                 Some((lane, why)) = ends.recv() => self.ended(lane, why)?,
+                _ = routes.wait_for(Routes::is_served), if !self.is_announced => self.announce(None)?,
                 () = signals.stop() => return self.resign(events).await,
             }
         }
-    }
-
-    /// Takes notice of who has which slots.
-    fn map(&mut self, map: Arc<SlotMap>) -> Result<(), Failed> {
-        let is_served = self.front.change(|routes| {
-            routes.map(map);
-            routes.is_served()
-        });
-        if is_served == Some(true) { self.announce(None) } else { Ok(()) }
     }
 
     fn announce(&mut self, secrets: Option<&switchboard_core::http::reply::Reply>) -> Result<(), Failed> {
@@ -113,12 +135,15 @@ impl Node<'_> {
     /// Serves the accounts of a lane.
     async fn begin(&mut self, store: Store) -> Result<(), Failed> {
         let lane = store.lane().ok_or("a node has lanes")?;
-        let heir = block_in_place(|| Reign::host(self.process, store))?;
-        let (reign, secrets) = Reign::begin(self.process, heir, &self.front, self.address).await?;
+        let heir = block_in_place(|| Reign::host(self.process, store, self.engine.as_ref()))?;
+        let (reign, secrets) = Reign::begin(heir, &self.front).await?;
         tracing::info!("this node serves");
         let (ended, tell_end) = (reign.ended(), self.tell_end.clone());
         tokio::spawn(async move { tell_end.send((lane, ended.await)).await });
         self.reigns.insert(lane, reign);
+        if let Some(engine) = self.engine.as_ref().filter(|_| self.attached.is_none()) {
+            self.attached = Some(engine.attach(&self.process.settings, self.address)?);
+        }
         self.announce(secrets.as_ref())
     }
 
@@ -165,28 +190,27 @@ impl Node<'_> {
     async fn resign(&mut self, events: ClusterEvents) -> Result<(), Failed> {
         tracing::info!("stopping: other nodes serve what comes from now on");
         self.cluster.leave().await;
+        if let Some(engine) = &self.attached {
+            engine.stop();
+        }
         // To the end of the process: what is passed on while the last connections close must find whoever serves.
-        tokio::spawn(follow(events, Arc::clone(&self.front)));
+        self.events = Some(events);
         let reigns = std::mem::take(&mut self.reigns);
         for (lane, reign) in &reigns {
             self.hand_over(reign, *lane, 0).await;
         }
         let mut routes = self.front.watch();
-        if tokio::time::timeout(SUCCESSOR, routes.wait_for(Routes::is_served)).await.is_err() {
+        // A node that serves takes what this one has given up; how long that takes is its machine's.
+        let another = timeout(ANOTHER, routes.wait_for(|routes| !routes.others().is_empty())).await.is_ok();
+        if another && timeout(SUCCESSOR, routes.wait_for(Routes::is_served)).await.is_ok() {
+            // Until all of them have seen it, they pass on what is theirs by now.
+            tokio::time::sleep(SEEN).await;
+        } else {
             tracing::info!("no other node has taken over");
         }
         for reign in reigns.into_values() {
             self.writers.push(reign.end().await?);
         }
         Ok(())
-    }
-}
-
-/// Takes notice of who has which slots, and of nothing else.
-async fn follow(mut events: ClusterEvents, front: Arc<Front>) {
-    while let Some(event) = events.next().await {
-        if let ClusterEvent::Mapped(map) = event {
-            front.change(|routes| routes.map(map));
-        }
     }
 }

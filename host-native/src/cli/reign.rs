@@ -1,34 +1,29 @@
 //! [`Reign`]: a host that serves, and what runs beside it.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use switchboard::clock;
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, HostOptions};
 use switchboard::seal::Seal;
-use switchboard::send::{self, Outside};
+use switchboard::send::Outside;
 use switchboard::serve::Front;
-use switchboard::settings::{ServeSettings, Yields};
+use switchboard::settings::ServeSettings;
 use switchboard::store::{Store, StoreEnd};
 use switchboard::vault::Vault;
-use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::egress::Filter;
 use switchboard_core::http::reply::Reply;
 use switchboard_core::settings::Configured;
-use switchboard_core::setup::{BuiltIn, Config};
-use switchboard_engine_sim as engine;
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::Failed;
 use super::run::{Process, WriterThread};
+use super::simulated::BuiltInEngine;
 
 /// A host that does not serve yet.
 pub struct Heir {
     host: Arc<Host>,
     writer: WriterThread,
-    engine: Option<Token>,
 }
 
 /// A host that serves.
@@ -37,17 +32,16 @@ pub struct Reign {
     writer: WriterThread,
     stop: watch::Sender<bool>,
     schedule: JoinHandle<()>,
-    engine: Option<JoinHandle<Result<(), engine::UnfitSettings>>>,
     beside: Vec<AbortHandle>,
 }
 
 impl Reign {
     /// Prepares a host over a store. It may wait for the store.
-    pub fn host(process: &Process, store: Store) -> Result<Heir, Failed> {
+    pub fn host(process: &Process, store: Store, engine: Option<&BuiltInEngine>) -> Result<Heir, Failed> {
         let settings = &process.settings;
         let Configured { mut config, rate_limits, egress_allow } = settings.service()?;
         config.settings = settings.shown();
-        let engine = settings.simulated_engine().map(|yields| inside(&mut config, yields)).transpose()?;
+        config.engine = engine.map(BuiltInEngine::known);
         let store = sealed(store, settings)?.counted()?.reserving();
         let vault = Vault::open(settings.recordings.as_deref(), &process.folder, store.is_sealed())?;
         let means = HostOptions {
@@ -62,27 +56,21 @@ impl Reign {
             vault,
         };
         let (host, writer) = Host::start(means).map_err(|error| error as Failed)?;
-        Ok(Heir { host, writer, engine })
+        Ok(Heir { host, writer })
     }
 
     /// Begins to serve; returns the owner's secrets if the store was empty.
-    pub async fn begin(
-        process: &Process,
-        Heir { host, writer, engine }: Heir,
-        front: &Front,
-        address: SocketAddr,
-    ) -> Result<(Self, Option<Reply>), Failed> {
+    pub async fn begin(Heir { host, writer }: Heir, front: &Front) -> Result<(Self, Option<Reply>), Failed> {
         let secrets = host.first_start().await.map_err(|error| error as Failed)?;
         let (stop, stopping) = watch::channel(false);
-        let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping.clone()));
+        let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping));
         let locks = Arc::clone(&host);
         let mut beside = vec![tokio::spawn(async move { locks.tell_of_locks().await }).abort_handle()];
         if let Some(vault) = host.vault.clone() {
             beside.push(tokio::spawn(async move { vault.tell_of_trouble().await }).abort_handle());
         }
         front.begin(Arc::clone(&host));
-        let engine = engine.map(|token| attach(&process.settings, address, &token, stopping)).transpose()?;
-        Ok((Self { host, writer, stop, schedule, engine, beside }, secrets))
+        Ok((Self { host, writer, stop, schedule, beside }, secrets))
     }
 
     /// Waits until the store has ended, and returns why.
@@ -103,9 +91,6 @@ impl Reign {
 
     /// Waits for the end of what runs beside the host, which was told to stop.
     pub async fn end(self) -> Result<WriterThread, Failed> {
-        if let Some(engine) = self.engine {
-            engine.await??;
-        }
         self.schedule.await?;
         self.beside.iter().for_each(AbortHandle::abort);
         Ok(self.writer)
@@ -123,28 +108,4 @@ fn sealed(store: Store, settings: &ServeSettings) -> Result<Store, Failed> {
         tracing::info!(count, "values were sealed with the current key");
     }
     Ok(store)
-}
-
-/// Makes a token for the built-in simulated engine, valid as long as the process runs.
-fn inside(config: &mut Config, Yields(yields): Yields) -> Result<Token, Failed> {
-    let token = Token::new(TokenKind::Engine, 0, 0, &clock::seed()?.derive("engine"));
-    config.engine = Some(BuiltIn { digest: token.digest(), yields });
-    Ok(token)
-}
-
-/// Starts the simulated engine in this process; it connects over HTTP to the address that any engine uses.
-fn attach(
-    settings: &ServeSettings,
-    address: SocketAddr,
-    token: &Token,
-    stopping: watch::Receiver<bool>,
-) -> Result<JoinHandle<Result<(), engine::UnfitSettings>>, Failed> {
-    let mut near = address;
-    if near.ip().is_unspecified() {
-        near.set_ip(if near.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
-    }
-    let mut own = engine::EngineSettings::new(format!("http://{near}"), token.text());
-    own.speed = settings.engine_speed.unwrap_or(own.speed);
-    own.seed = settings.engine_seed.unwrap_or(own.seed);
-    Ok(tokio::spawn(engine::run(own, send::client()?.build()?, stopping)))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use rustix::fs::Mode;
 use rustix::process::umask;
-use switchboard::clock::Clock;
+use switchboard::clock::{self, Clock};
 use switchboard::metrics::Metrics;
 use switchboard::rooms::Rooms;
 use switchboard::serve::{self, Entrance, Front};
@@ -24,6 +24,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::announce::announce;
 use super::reign::Reign;
+use super::simulated::BuiltInEngine;
 use super::{Failed, node};
 
 const DATA: &str = "./switchboard-data";
@@ -165,13 +166,15 @@ pub fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failed> {
 
 /// Serves a store that is this process's alone.
 async fn run(process: &Process, store: Store) -> Result<Vec<WriterThread>, Failed> {
-    let host = Reign::host(process, store)?;
+    let engine = BuiltInEngine::of(&process.settings, &clock::seed()?);
+    let host = Reign::host(process, store, engine.as_ref())?;
     let (listeners, address) = process.listeners()?;
     let front = Arc::new(process.front()?);
-    let (reign, secrets) = Reign::begin(process, host, &front, address).await?;
+    let (reign, secrets) = Reign::begin(host, &front).await?;
     let mut signals = Signals::new()?;
     let (stop, stopping) = watch::channel(false);
     let serving = tokio::spawn(serve::serve(front, listeners, stopping));
+    let engine = engine.map(|engine| engine.attach(&process.settings, address)).transpose()?;
     process.announce(address, secrets.as_ref())?;
     let ended = tokio::select! {
         () = signals.stop() => None,
@@ -179,9 +182,15 @@ async fn run(process: &Process, store: Store) -> Result<Vec<WriterThread>, Faile
     };
     tracing::info!("stopping: running requests finish, nothing new is taken");
     reign.stop();
+    if let Some(engine) = &engine {
+        engine.stop();
+    }
     let _ = stop.send(true);
     let (writer, served) = tokio::join!(reign.end(), serving);
     served?;
+    if let Some(engine) = engine {
+        engine.end().await?;
+    }
     process.retire();
     match ended {
         // Whoever supervises the process starts it again.

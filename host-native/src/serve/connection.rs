@@ -20,16 +20,18 @@ use switchboard_core::http::request::{Body as RequestBody, Request};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+use super::engines;
 use super::exchange::{self, Handed};
 use super::front::{self, Entrance, Front};
 use super::incoming::Coming;
 use super::owed::{Owed, Why};
 use super::pass::{self, Dispatched, Origin, PassedOn, Unsent};
 use super::patient::Patient;
-use super::response::{ResponseBody, response};
+use super::response::{ResponseBody, full, response};
 use super::routes::Running;
 use super::seats::{ActiveRequest, Seat};
 use super::store::{self, Other};
+use super::waiting;
 use crate::host::Host;
 use crate::limiter::RateDecisions;
 
@@ -159,7 +161,7 @@ fn origin(
         return Err(Box::new(pass::refused(head, refusal)));
     }
     match entrance {
-        Entrance::Clients(door) => Ok(Origin { client: peer, door, hops: 0 }),
+        Entrance::Clients(door) => Ok(Origin { client: peer, door, hops: 0, is_part: false }),
         Entrance::Nodes => {
             let origin = front.passing.as_ref().and_then(|passing| passing.origin(&head.headers));
             origin.ok_or_else(|| Box::new(pass::refused(head, Refusal::Forbidden(NODES_ONLY.into()))))
@@ -178,7 +180,13 @@ enum Routed {
 /// Finds out what becomes of a request: it may be a message of the store protocol from an edge node, or for a host of this
 /// process or another one.
 fn routed(front: &Arc<Front>, request: Dispatched) -> Routed {
-    let account = || request.account.or_else(|| front::account_in(&request.head.headers));
+    if request.origin.hops > 0 && request.head.uri.path() == waiting::PATH {
+        return Routed::Other(Box::pin(told(Arc::clone(front), request.head)));
+    }
+    if let Some(wanted) = engines::wanted(front, &request) {
+        return Routed::Other(Box::pin(engines::answer(Arc::clone(front), wanted, request)));
+    }
+    let account = || request.account.or_else(|| front::account_in(&request.head));
     let Some((host, running)) = front.here(account) else {
         return Routed::Other(Box::pin(elsewhere(Arc::clone(front), request)));
     };
@@ -189,6 +197,12 @@ fn routed(front: &Arc<Front>, request: Dispatched) -> Routed {
     }
     let request = exchange::request_of(&head, &body, origin.client, origin.door);
     Routed::Here(host, running, request, coming(body))
+}
+
+/// Tells another node of news of waiting calls.
+async fn told(front: Arc<Front>, head: request::Parts) -> Response<ResponseBody> {
+    let known = head.uri.query().and_then(|query| query.strip_prefix("after=")?.parse().ok());
+    Response::new(full(front.calls.after(known).await.to_string()))
 }
 
 /// Carries a request out that came back, or is handed on.

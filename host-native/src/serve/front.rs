@@ -2,15 +2,19 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
+use hyper::http::request;
 use ipnet::IpNet;
 use switchboard_core::account::token::{Token, TokenKind};
+use switchboard_core::engine::parts;
 use switchboard_core::http::request::Door;
 use tokio::sync::watch;
 
 use super::pass::NodeLink;
 use super::routes::{Destination, OwnHost, Routes, Running, Serving};
+use super::waiting::Calls;
 use crate::host::Host;
 use crate::metrics::Metrics;
 use crate::room::Holder;
@@ -34,6 +38,7 @@ pub struct Front {
     trust_proxy: Vec<IpNet>,
     routes: watch::Sender<Routes>,
     pub(super) passing: Option<NodeLink>,
+    pub(super) calls: Arc<Calls>,
 }
 
 impl Front {
@@ -48,7 +53,7 @@ impl Front {
     /// Listens for whoever serves, at first for nobody. Of a trusted proxy, connections count for the service.
     pub fn new(rooms: Arc<Rooms>, metrics: Arc<Metrics>, trust_proxy: &[IpNet]) -> Self {
         let routes = watch::Sender::new(Routes::default());
-        Self { rooms, metrics, trust_proxy: trust_proxy.to_vec(), routes, passing: None }
+        Self { rooms, metrics, trust_proxy: trust_proxy.to_vec(), routes, passing: None, calls: Arc::default() }
     }
 
     /// Passes requests on to other nodes, which know `secret` and reach this one at `address`, while they serve.
@@ -69,6 +74,7 @@ impl Front {
 
     /// Has a host serve its lane, or everything.
     pub fn begin(&self, host: Arc<Host>) {
+        self.calls.tell_of(&host);
         self.change(|routes| routes.begin(OwnHost::of(host)));
     }
 
@@ -87,6 +93,40 @@ impl Front {
         }
     }
 
+    /// Returns who serves an account.
+    pub(super) fn serving(&self, account: u32) -> Serving {
+        self.routes.borrow().of(Some(account))
+    }
+
+    /// Returns the hosts of this process.
+    pub(super) fn own(&self) -> Vec<Arc<OwnHost>> {
+        self.routes.borrow().own().to_vec()
+    }
+
+    /// Returns where other nodes are that serve.
+    pub(super) fn others(&self) -> Vec<Arc<str>> {
+        self.routes.borrow().others()
+    }
+
+    /// Returns whether the accounts are shared out between several writers.
+    pub(super) fn is_shared(&self) -> bool {
+        self.routes.borrow().is_shared()
+    }
+
+    /// Returns whether no request is kept waiting any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.routes.borrow().is_gone()
+    }
+
+    /// Returns how long a time of the service is on a clock on the wall: it may have a pace of its own.
+    pub(super) fn real(&self, seconds: u64) -> Duration {
+        let own = self.routes.borrow().own().first().map(Arc::clone);
+        own.map_or(Duration::from_secs(seconds), |own| {
+            let clock = &own.host.clock;
+            clock.until(clock.now().plus_seconds(seconds))
+        })
+    }
+
     /// Follows who serves an account.
     pub fn to(&self, account: Option<u32>) -> Destination {
         Destination::of(self.routes.subscribe(), account)
@@ -100,8 +140,12 @@ impl Front {
     }
 }
 
-/// Returns the account that a token in the head of a request names, whether or not it is valid.
-pub fn account_in(headers: &HeaderMap) -> Option<u32> {
+/// Returns the account that the path or the token of a request names, whether or not there is one.
+pub fn account_in(head: &request::Parts) -> Option<u32> {
+    parts::account_in(head.uri.path()).or_else(|| account_of_token(&head.headers))
+}
+
+fn account_of_token(headers: &HeaderMap) -> Option<u32> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let token = Token::parse(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))?;
     match token.kind {

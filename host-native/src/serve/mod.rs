@@ -2,6 +2,7 @@
 
 mod connection;
 mod docs;
+mod engines;
 mod exchange;
 mod followed;
 mod front;
@@ -20,6 +21,7 @@ mod seats;
 mod store;
 mod stream;
 mod upload;
+mod waiting;
 
 use std::io::Write;
 use std::net::SocketAddr;

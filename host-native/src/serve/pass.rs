@@ -43,8 +43,10 @@ const UNUSED: Duration = Duration::from_secs(10);
 const UNUSED_MAX: usize = 64;
 /// After this long without an answer of the far system a connection is probed, and given up.
 const PROBE: Duration = Duration::from_secs(5);
-/// Most nodes that pass one request on: while it is, another may have begun to serve.
-const HOPS_MAX: u8 = 3;
+/// Most nodes that pass one request on at once; each one more pauses first.
+const HOPS_SWIFT: u8 = 2;
+/// Most nodes that pass one request on.
+const HOPS_MAX: u8 = 64;
 
 static UNKNOWN: Sparse = Sparse::new();
 const METRICS: &str = "/metrics";
@@ -52,6 +54,7 @@ const SECRET: HeaderName = HeaderName::from_static("switchboard-node");
 const CLIENT: HeaderName = HeaderName::from_static("switchboard-client");
 const DOOR: HeaderName = HeaderName::from_static("switchboard-door");
 const HOPS: HeaderName = HeaderName::from_static("switchboard-hops");
+const PART: HeaderName = HeaderName::from_static("switchboard-part");
 /// Headers of one connection alone (RFC 9110 section 7.6.1), and one that this side has answered.
 const OF_A_CONNECTION: [&str; 9] = [
     "connection",
@@ -81,6 +84,8 @@ pub struct Origin {
     pub door: Door,
     /// Nodes that have passed it on.
     pub hops: u8,
+    /// Whether a node asks it of this one's accounts alone.
+    pub is_part: bool,
 }
 
 /// A request whose head is read, on its way to whoever carries it out.
@@ -137,7 +142,8 @@ impl NodeLink {
             return None;
         }
         let door = if text(&DOOR)? == "admin" { Door::Admin } else { Door::Main };
-        Some(Origin { client: text(&CLIENT)?.parse().ok()?, door, hops: text(&HOPS)?.parse().ok()? })
+        let (client, hops) = (text(&CLIENT)?.parse().ok()?, text(&HOPS)?.parse().ok()?);
+        Some(Origin { client, door, hops, is_part: headers.contains_key(&PART) })
     }
 
     fn request(&self, head: &request::Parts, to: &str, origin: Origin, body: Source) -> Option<Request<Source>> {
@@ -154,8 +160,50 @@ impl NodeLink {
         headers.insert(CLIENT, HeaderValue::from_str(&origin.client.to_string()).ok()?);
         headers.insert(DOOR, HeaderValue::from_static(if origin.door == Door::Admin { "admin" } else { "main" }));
         headers.insert(HOPS, HeaderValue::from(u16::from(origin.hops) + 1));
+        headers.remove(PART);
+        if origin.is_part {
+            headers.insert(PART, HeaderValue::from_static("own"));
+        }
         Some(request)
     }
+}
+
+impl NodeLink {
+    /// Asks a node for something of its own; `None` if it does not answer so.
+    pub async fn ask(&self, node: &str, target: &str) -> Option<Bytes> {
+        let head = Request::get(target).body(()).ok()?.into_parts().0;
+        let origin = Origin { client: IpAddr::from([0, 0, 0, 0]), door: Door::Main, hops: 0, is_part: false };
+        let request = self.request(&head, node, origin, Source::of(Unsent::Read(Bytes::new())))?;
+        let answer = self.client.request(request).await.ok().filter(|answer| answer.status().is_success())?;
+        Some(answer.into_body().collect().await.ok()?.to_bytes())
+    }
+}
+
+/// Asks a node for its part of a request; `None` if it does not answer.
+pub async fn part(
+    front: &Front,
+    head: &request::Parts,
+    node: &str,
+    origin: Origin,
+    body: Bytes,
+) -> Option<Response<ResponseBody>> {
+    let passing = front.passing.as_ref()?;
+    let held = front.rooms.passed.take(front.holder(origin.client)).await.ok()?;
+    let origin = Origin { is_part: true, ..origin };
+    // What is asked of one of them may be less than the whole.
+    let length = HeaderValue::from(body.len());
+    let mut request = passing.request(head, node, origin, Source::of(Unsent::Read(body)))?;
+    request.headers_mut().insert(CONTENT_LENGTH, length);
+    let answer = tokio::time::timeout(PATIENCE, passing.client.request(request)).await.ok()?.ok()?;
+    let (head, body) = answer.into_parts();
+    let (held, headers) = (Some(held), lasting(&head.headers));
+    let body = body.map_err(std::io::Error::other).map_frame(move |frame| {
+        let _ = &held;
+        frame
+    });
+    let mut response = Response::new(body.boxed());
+    (*response.status_mut(), *response.headers_mut()) = (head.status, headers);
+    Some(response)
 }
 
 /// Returns the headers that are for the other end, without those of the connection.
@@ -179,13 +227,19 @@ pub async fn carry(front: &Arc<Front>, Dispatched { head, body, origin, account,
         Err(full) => return PassedOn::Answered(refused(&head, full.into())),
     };
     let until = Instant::now() + PATIENCE;
-    let account = account.or_else(|| account_in(&head.headers));
+    let mut is_slow = origin.hops < HOPS_SWIFT;
+    let account = account.or_else(|| account_in(&head));
     let (mut destination, source) = (front.to(account), Source::of(body));
     while let Some(now) = tokio::time::timeout_at(until, destination.somebody()).await.ok().flatten() {
         let Serving::There(to) = now else {
             let Some(body) = source.take() else { break };
             return PassedOn::Here(Box::new(Dispatched { head, body, origin, account, handed }));
         };
+        if !std::mem::replace(&mut is_slow, true) {
+            // Nodes that pass it to and fro do not know yet who has taken over: all of them soon will.
+            tokio::time::sleep(AGAIN).await;
+            continue;
+        }
         let Some(request) = passing.request(&head, &to, origin, source.again()) else { break };
         match attempt(passing, request, &source, (&mut destination, &to)).await {
             // The other node has seen that the operator asks; each node has figures of its own.
@@ -400,7 +454,7 @@ mod tests {
     #[test]
     fn a_node_says_whose_request_it_passes_on_and_clients_cannot() {
         let passing = NodeLink::new(TOKEN).expect("it is long enough");
-        let origin = Origin { client: IpAddr::from([192, 0, 2, 7]), door: Door::Admin, hops: 1 };
+        let origin = Origin { client: IpAddr::from([192, 0, 2, 7]), door: Door::Admin, hops: 1, is_part: false };
         let forged = [("switchboard-client", "198.51.100.1"), ("switchboard-hops", "0"), ("host", "calls.example")];
         let request = passing.request(&head(&forged), "127.0.0.1:9", origin, empty()).expect("a request");
         assert_eq!(request.uri(), "http://127.0.0.1:9/api/user/me?x=1");

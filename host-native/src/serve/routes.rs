@@ -109,6 +109,29 @@ impl Routes {
         self.is_gone = true;
     }
 
+    /// Returns the hosts of this process.
+    pub fn own(&self) -> &[Arc<OwnHost>] {
+        &self.own
+    }
+
+    /// Returns where other nodes are that serve, each once.
+    pub fn others(&self) -> Vec<Arc<str>> {
+        let mut others: Vec<_> = self.map.lanes().iter().filter_map(|lane| self.other(lane)).collect();
+        others.sort();
+        others.dedup();
+        others
+    }
+
+    /// Returns whether the accounts are shared out between several writers.
+    pub fn is_shared(&self) -> bool {
+        self.map.lanes().len() > 1
+    }
+
+    /// Returns whether no request is kept waiting any more.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// Returns whether this process serves anything.
     pub fn serves_here(&self) -> bool {
         !self.own.is_empty()
@@ -116,7 +139,10 @@ impl Routes {
 
     /// Returns whether each account is served, by this process or another one.
     pub fn is_served(&self) -> bool {
-        self.map.free() == 0 && self.map.lanes().iter().all(|lane| self.has(lane.id) || self.other(lane).is_some())
+        let lanes = self.map.lanes();
+        !lanes.is_empty()
+            && self.map.free() == 0
+            && lanes.iter().all(|lane| self.has(lane.id) || self.other(lane).is_some())
     }
 
     /// Returns who serves an account; of a request that names none any does.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use switchboard_core::key::Key;
 use switchboard_core::store::Change;
 use switchboard_core::view::{Read, RowVisitor, Scan, Stop};
 
@@ -13,6 +14,9 @@ use crate::seal::KeyId;
 
 /// What a backend does meanwhile.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Is called with keys that were changed.
+pub type Learner = Box<dyn Fn(Vec<Key>) + Send + Sync>;
 
 /// Ids of the keys that values are sealed with; true once every value is sealed with that key.
 pub type NotedKeys = Vec<(KeyId, bool)>;
@@ -36,6 +40,9 @@ pub trait Backend: Send + Sync {
 
     /// Returns whether shared rows are still as they were after this change of them, see [`Picture::shared`].
     fn is_current(&self, shared: i64) -> BoxFuture<Result<bool, StoreError>>;
+
+    /// Tells of shared rows that others have changed, from now on.
+    fn tell_learned(&self, _learner: Learner) {}
 
     /// Waits until nothing more can be read or written, and returns why.
     fn ended(&self) -> BoxFuture<StoreEnd>;

@@ -23,18 +23,19 @@ mod target;
 mod whole;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::RwLock;
+use switchboard_core::key;
 use switchboard_core::store::Change;
 use switchboard_core::view::Read;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use super::backend::{Backend, BoxFuture, NotedKeys, OpenWrite, Picture, SealState, StoreEnd};
+use super::backend::{Backend, BoxFuture, Learner, NotedKeys, OpenWrite, Picture, SealState, StoreEnd};
 use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
@@ -105,6 +106,8 @@ struct Node {
     ended: watch::Sender<Option<StoreEnd>>,
     clock: Arc<Clock>,
     presence: Presence,
+    /// Is told of what other lanes have changed.
+    told: OnceLock<Learner>,
 }
 
 /// The right to write, and what became of the last commit.
@@ -258,8 +261,16 @@ impl Node {
         let logged = logged.map_err(|why| StoreError::of("rows cannot be read", &why))?;
         let mut rows = self.rows.write();
         // Another read may have been quicker.
-        if let Some(logged) = logged.filter(|_| rows.at.shared == after) {
-            rows.learn(logged);
+        let Some(logged) = logged.filter(|_| rows.at.shared == after) else { return Ok(()) };
+        let keys = match &logged.changes {
+            Some(changes) => changes.iter().map(|change| change.key().clone()).collect(),
+            // Of all of them, this one is waited for.
+            None => vec![key::trunks_version()],
+        };
+        rows.learn(logged);
+        drop(rows);
+        if let Some(told) = self.told.get() {
+            told(keys);
         }
         Ok(())
     }
@@ -374,6 +385,10 @@ impl Backend for Postgres {
             loading.await?;
             Ok(node.rows.read().at.shared == shared)
         })
+    }
+
+    fn tell_learned(&self, learner: Learner) {
+        let _ = self.node.told.set(learner);
     }
 
     fn ended(&self) -> BoxFuture<StoreEnd> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use switchboard::send;
 use switchboard::store::Store;
-use switchboard_postgres::{Instance, InstanceOptions, Login};
+use switchboard_postgres::{Instance, InstanceOptions, Login, SqlSession};
 use switchboard_tests::house::{assistant, campaign, lead};
 use switchboard_tests::server::{Folder, Server, Starting, binary, call};
 use tokio::runtime::Runtime;
@@ -67,6 +67,15 @@ impl Site {
         self.begin(name, self.instance.address()).wait()
     }
 
+    /// Returns the first value of what a statement finds in the store.
+    ///
+    /// # Panics
+    /// If the database refuses it.
+    pub fn value(&self, sql: &str) -> String {
+        let session = SqlSession::open(&self.login.config(self.instance.address())).expect("a session");
+        session.run(sql).expect("an answer").into_iter().flatten().next().flatten().unwrap_or_default()
+    }
+
     /// Returns the URL of the store.
     pub fn url(&self) -> String {
         self.login.url(self.instance.address())
@@ -93,7 +102,15 @@ impl Agency {
     /// # Panics
     /// If a request is refused.
     pub fn of(node: &Server) -> Self {
-        let (url, key) = (format!("{}/api", node.text("url")), node.text("api_key").to_owned());
+        Self::with(node, node.text("api_key"))
+    }
+
+    /// Sets up the account of a key.
+    ///
+    /// # Panics
+    /// If a request is refused.
+    pub fn with(node: &Server, key: &str) -> Self {
+        let (url, key) = (format!("{}/api", node.text("url")), key.to_owned());
         let make = |path: &str, body: &Value| {
             let (status, made) = call("POST", &format!("{url}{path}"), &key, Some(body));
             assert!(matches!(status, 200 | 201), "{made}");
@@ -172,6 +189,14 @@ impl Load {
     /// # Panics
     /// If there is no runtime.
     pub fn begin_at(node: &Server, agency: &Agency, from: u64) -> Self {
+        Self::of(node, agency, from, AT_ONCE)
+    }
+
+    /// Begins to make leads at a node by so many clients.
+    ///
+    /// # Panics
+    /// If there is no runtime.
+    pub fn of(node: &Server, agency: &Agency, from: u64, clients: usize) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let shared = Arc::new(Shared {
             url: Mutex::new(node.text("url").to_owned()),
@@ -185,7 +210,7 @@ impl Load {
             stopped: AtomicBool::new(false),
         });
         let runtime = runtime.expect("a runtime");
-        let clients = (0..AT_ONCE).map(|_| runtime.spawn(client(Arc::clone(&shared)))).collect();
+        let clients = (0..clients).map(|_| runtime.spawn(client(Arc::clone(&shared)))).collect();
         Self { runtime, shared, clients }
     }
 

@@ -27,7 +27,7 @@ impl Member {
     /// Joins, and takes its share of the slots.
     fn of(site: &Site, address: &str) -> Self {
         let cluster = Cluster::join(&site.url(), address, Arc::new(Clock::at(None))).expect("a node");
-        let events = cluster.watch(true).expect("it looks");
+        let events = cluster.watch(|_| {}).expect("it looks");
         Self { cluster, events, stores: Vec::new() }
     }
 
@@ -40,7 +40,7 @@ impl Member {
                 match wait(async { tokio::time::timeout(LOOK, next).await }) {
                     Ok(Some(ClusterEvent::Taken(store))) => member.stores.push(store),
                     Ok(Some(ClusterEvent::Excess(lane, keep))) => member.give(lane, keep),
-                    Ok(Some(ClusterEvent::Mapped(_)) | None) | Err(_) => {}
+                    Ok(None) | Err(_) => {}
                 }
             }
         }

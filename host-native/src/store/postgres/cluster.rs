@@ -52,8 +52,6 @@ pub struct Cluster {
 
 /// What has happened among the nodes of a store.
 pub enum ClusterEvent {
-    /// Other nodes have other slots.
-    Mapped(Arc<SlotMap>),
     /// This node has the rows of more slots.
     Taken(Store),
     /// The lane with this id has too many slots: it is to be given up, but for so many.
@@ -107,11 +105,11 @@ impl Cluster {
         &self.secret
     }
 
-    /// Begins to look at the other nodes and to take this one's share: of all slots, or, if they are not to be spread, all of
-    /// them while no other node has any.
-    pub fn watch(&self, is_spread: bool) -> Result<ClusterEvents, StoreError> {
+    /// Begins to look at the other nodes and to take this one's share of the slots. `mapped` is told at once who has which
+    /// of them, whenever that changes: whoever passes requests on must not wait for anything else.
+    pub fn watch(&self, mapped: impl Fn(Arc<SlotMap>) + Send + Sync + 'static) -> Result<ClusterEvents, StoreError> {
         let (tell, events) = mpsc::channel(EVENTS);
-        let lookout = Lookout::of(self.look(), is_spread, tell);
+        let lookout = Lookout::of(self.look(), Box::new(mapped), tell);
         let watching = self.driver.runtime()?.spawn(lookout.run()).abort_handle();
         Ok(ClusterEvents { events, driver: self.driver.clone(), watching })
     }
@@ -159,7 +157,6 @@ impl ClusterEvents {
     /// Waits for what happens next; `None` once nothing will.
     pub async fn next(&mut self) -> Option<ClusterEvent> {
         Some(match self.events.recv().await? {
-            Seen::Mapped(map) => ClusterEvent::Mapped(map),
             Seen::Taken(node) => ClusterEvent::Taken(Store::of(living(*node, &self.driver))),
             Seen::Excess(lane, keep) => ClusterEvent::Excess(lane, keep),
         })

@@ -44,9 +44,11 @@ pub(super) struct Living {
     pub beat: i64,
 }
 
-/// What was seen.
+/// Is told who has which slots.
+pub(super) type Mapper = Box<dyn Fn(Arc<SlotMap>) + Send + Sync>;
+
+/// What there is to do.
 pub(super) enum Seen {
-    Mapped(Arc<SlotMap>),
     Taken(Box<Node>),
     Excess(Id, usize),
 }
@@ -231,6 +233,7 @@ pub(super) async fn begun(
         ended: tokio::sync::watch::Sender::new(None),
         clock: Arc::clone(clock),
         presence: presence.clone(),
+        told: std::sync::OnceLock::new(),
         slots: Arc::new(lane.slots),
         id: lane.id,
         target: target.clone(),
@@ -240,8 +243,8 @@ pub(super) async fn begun(
 /// Looks, and tells what it sees.
 pub(super) struct Lookout {
     look: Look,
-    /// Whether several nodes have slots.
-    is_spread: bool,
+    /// Is told who has which slots.
+    map: Mapper,
     tell: mpsc::Sender<Seen>,
     mapped: Arc<SlotMap>,
     present: (Vec<Id>, Instant),
@@ -253,11 +256,11 @@ pub(super) struct Lookout {
 }
 
 impl Lookout {
-    pub fn of(look: Look, is_spread: bool, tell: mpsc::Sender<Seen>) -> Self {
+    pub fn of(look: Look, map: Mapper, tell: mpsc::Sender<Seen>) -> Self {
         let now = Instant::now();
         Self {
             look,
-            is_spread,
+            map,
             tell,
             mapped: Arc::default(),
             present: (Vec::new(), now),
@@ -279,14 +282,20 @@ impl Lookout {
                     None
                 }
             };
-            if !self.show().await {
-                return;
-            }
-            // After a lane was taken there may be more.
+            // Who has taken a lane must know of it first, and not pass requests for it to whoever had it.
             let is_taken = matches!(seen, Some(Seen::Taken(_)));
+            if is_taken {
+                // What is not seen now is seen the next time.
+                let _ = self.look.again().await;
+            }
+            self.show();
+            // There may be more.
             if let Some(seen) = seen
                 && self.tell.send(seen).await.is_err()
             {
+                return;
+            }
+            if self.tell.is_closed() {
                 return;
             }
             if !is_taken {
@@ -295,13 +304,12 @@ impl Lookout {
         }
     }
 
-    /// Tells who has which slots, if that has changed; returns whether anybody listens.
-    async fn show(&mut self) -> bool {
-        if self.look.map == self.mapped {
-            return !self.tell.is_closed();
+    /// Tells who has which slots, if that has changed.
+    fn show(&mut self) {
+        if self.look.map != self.mapped {
+            self.mapped = Arc::clone(&self.look.map);
+            (self.map)(Arc::clone(&self.mapped));
         }
-        self.mapped = Arc::clone(&self.look.map);
-        self.tell.send(Seen::Mapped(Arc::clone(&self.mapped))).await.is_ok()
     }
 
     async fn step(&mut self) -> Option<Seen> {
@@ -324,8 +332,7 @@ impl Lookout {
         let is_calm = self.present.1.elapsed() >= CALM
             && self.given.is_none()
             && self.left.is_none_or(|left| left.elapsed() >= PATIENCE);
-        let shares =
-            Shares { nodes: if self.is_spread { self.present.0.len() } else { 1 }, own: &own, free, are_left, is_calm };
+        let shares = Shares { nodes: self.present.0.len(), own: &own, free, are_left, is_calm };
         match shares.step() {
             Step::Rest => None,
             Step::Take(slots) => {

@@ -1,0 +1,213 @@
+//! Accounts shared out between nodes: each serves some, any may be asked for all.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use switchboard_nodes::{Agency, Load, Site};
+use switchboard_tests::house::{assistant, trunk};
+use switchboard_tests::server::{Server, call};
+
+/// Leads that are made between two events.
+const BETWEEN: usize = 20;
+/// Accounts: so many that each of three nodes has some.
+const ACCOUNTS: usize = 12;
+
+/// Waits until each of these nodes serves.
+fn spread(site: &Site, nodes: &[&Server]) {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let lanes = "SELECT count(DISTINCT l.node) FROM switchboard.lane l JOIN switchboard.slot s ON s.lane = l.id \
+            WHERE NOT l.dead";
+        if site.value(lanes) == nodes.len().to_string() && site.value(FREE) == "0" {
+            return;
+        }
+        assert!(Instant::now() < until, "not each of {} nodes has a share", nodes.len());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+const FREE: &str = "SELECT count(*) FROM switchboard.slot s LEFT JOIN switchboard.lane l ON l.id = s.lane AND NOT l.dead \
+    WHERE l.id IS NULL";
+
+fn ask(node: &Server, method: &str, path: &str, key: &str, body: Option<&Value>) -> Value {
+    let (status, found) = call(method, &format!("{}{path}", node.text("url")), key, body);
+    assert!((200..300).contains(&status), "{method} {path}: {status} {found}");
+    found
+}
+
+/// Makes accounts, one at each node in turn; returns their keys.
+fn accounts(nodes: &[&Server], token: &str) -> Vec<Agency> {
+    let made = (0..ACCOUNTS).map(|number| {
+        let node = nodes[number % nodes.len()];
+        let body = json!({ "email": format!("agency{number}@example.com") });
+        let account = ask(node, "POST", "/admin/accounts", token, Some(&body));
+        let path = format!("/admin/accounts/{}/api-keys", account["id"]);
+        // Any node takes what is another one's.
+        let key = ask(nodes[(number + 1) % nodes.len()], "POST", &path, token, Some(&json!({ "name": "Key" })));
+        Agency::with(node, key["api_key"]["token"].as_str().unwrap_or_else(|| panic!("{key}")))
+    });
+    made.collect()
+}
+
+#[test]
+fn any_node_takes_what_is_for_another() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    let nodes = [&first, &second];
+    spread(&site, &nodes);
+    let token = first.text("admin_token");
+    let agencies = accounts(&nodes, token);
+    for (number, agency) in agencies.iter().enumerate() {
+        let [here, there] = [nodes[number % 2], nodes[(number + 1) % 2]];
+        let me = ask(here, "GET", "/api/user/me", &agency.key, None);
+        assert_eq!(me, ask(there, "GET", "/api/user/me", &agency.key, None));
+        assert_eq!(me["email"], format!("agency{number}@example.com"));
+        // Found by its e-mail, wherever its rows are.
+        let password = json!({ "email": me["email"], "password": "wrong" });
+        let (status, refused) = call("POST", &format!("{}/api/user/login", there.text("url")), "", Some(&password));
+        assert_eq!(status, 401, "{refused}");
+    }
+    for node in nodes {
+        let listed = ask(node, "GET", "/admin/accounts?per_page=100", token, None);
+        let emails: BTreeSet<_> =
+            listed["data"].as_array().expect("rows").iter().map(|row| row["email"].as_str()).collect();
+        assert_eq!(emails.len(), ACCOUNTS + 1, "{listed}");
+    }
+    // A plan is the operator's, and all of them decide by it.
+    let plan = json!({ "name": "small", "assistants": 1 });
+    ask(&first, "POST", "/admin/plans", token, Some(&plan));
+    for (number, agency) in agencies.iter().enumerate() {
+        let path = format!("/admin/accounts/{}", ask(&first, "GET", "/api/user/me", &agency.key, None)["id"]);
+        ask(nodes[number % 2], "PUT", &path, token, Some(&json!({ "plan": "small" })));
+        let url = format!("{}/api/user/assistant", nodes[(number + 1) % 2].text("url"));
+        let (status, refused) = call("POST", &url, &agency.key, Some(&assistant()));
+        assert_eq!(status, 403, "it has one: {refused}");
+    }
+}
+
+#[test]
+fn engines_serve_the_accounts_of_all_nodes() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    let nodes = [&first, &second];
+    spread(&site, &nodes);
+    let token = first.text("admin_token");
+    let agencies = accounts(&nodes, token);
+    let engine = ask(&first, "POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E", "telephony": true })));
+    let own = engine["token"].as_str().expect("a token");
+    // Each account places a call while the engine waits at one node.
+    let mut calls = Vec::new();
+    for agency in &agencies {
+        let claim = json!({ "engine": "E", "capacity": 1, "wait": 30, "protocol": 2 });
+        let claimed = std::thread::scope(|scope| {
+            let claiming = scope.spawn(|| ask(&second, "POST", "/engine/claim", own, Some(&claim)));
+            let made = ask(&first, "POST", "/api/user/assistant", &agency.key, Some(&assistant()));
+            let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
+            let placed = ask(&first, "POST", "/api/user/make_call", &agency.key, Some(&place))["call_id"].clone();
+            let claimed = claiming.join().expect("a claim");
+            assert_eq!(claimed["calls"].as_array().map(Vec::len), Some(1), "{claimed}");
+            assert_eq!(claimed["calls"][0]["call"]["id"], placed);
+            placed
+        });
+        calls.push(claimed);
+    }
+    // One heartbeat renews them all, and says which are not its own.
+    let strange = json!(u64::MAX >> 33);
+    let named: Vec<_> = calls.iter().cloned().chain([strange.clone()]).collect();
+    for node in nodes {
+        let beat = json!({ "engine": "E", "calls": named, "version": "1.0" });
+        let renewed = ask(node, "POST", "/engine/heartbeat", own, Some(&beat));
+        assert_eq!(renewed["lost"], json!([strange]), "{renewed}");
+        let engines = ask(node, "GET", "/admin/engines", token, None);
+        assert_eq!(engines["data"][0]["version"], "1.0", "{engines}");
+    }
+    // A hang-up reaches it, wherever it waits.
+    for (number, (agency, id)) in agencies.iter().zip(&calls).enumerate() {
+        let report = |node: &Server, seq: u32, kind: &str| {
+            let events = json!({ "events": [{ "seq": seq, "type": kind }] });
+            ask(node, "POST", &format!("/engine/calls/{id}/events"), own, Some(&events))
+        };
+        for (seq, kind) in (1..).zip(["dialing", "ringing", "answered"]) {
+            report(nodes[(number + seq as usize) % 2], seq, kind);
+        }
+        let claim = json!({ "engine": "E", "capacity": 0, "wait": 30, "protocol": 2 });
+        std::thread::scope(|scope| {
+            let claiming = scope.spawn(|| ask(nodes[number % 2], "POST", "/engine/claim", own, Some(&claim)));
+            ask(
+                nodes[(number + 1) % 2],
+                "POST",
+                &format!("/api/user/calls/{id}/hangup"),
+                &agency.key,
+                Some(&json!({})),
+            );
+            let told = claiming.join().expect("a claim");
+            assert_eq!(told["commands"][0]["call_id"], *id, "{told}");
+        });
+        report(nodes[number % 2], 4, "ended");
+        let shown = ask(nodes[(number + 1) % 2], "GET", &format!("/api/user/calls/{id}"), &agency.key, None);
+        assert_eq!(shown["status"], "completed", "{shown}");
+    }
+    // Trunks of all accounts are in one list.
+    for (number, agency) in agencies.iter().enumerate() {
+        let made = trunk(&format!("+4021555{number:04}"));
+        ask(nodes[number % 2], "POST", "/api/user/phone-numbers/sip-trunks", &agency.key, Some(&made));
+    }
+    for node in nodes {
+        let listed = ask(node, "GET", "/engine/trunks", own, None);
+        assert_eq!(listed["trunks"].as_array().map(Vec::len), Some(ACCOUNTS), "{listed}");
+    }
+}
+
+#[test]
+fn a_node_that_joins_takes_its_share_and_refuses_nobody() {
+    let site = Site::new();
+    let first = site.node("first");
+    let token = first.text("admin_token");
+    let agencies = accounts(&[&first], token);
+    let loads: Vec<_> =
+        (0_u64..).zip(&agencies).map(|(at, agency)| Load::of(&first, agency, at * 100_000, 2)).collect();
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    let began = Instant::now();
+    let second = site.node("second");
+    spread(&site, &[&first, &second]);
+    println!("the second has its share after {:?}", began.elapsed());
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    let third = site.node("third");
+    spread(&site, &[&first, &second, &third]);
+    loads.iter().for_each(|load| load.turn_to(&third));
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    // And gives it back when it leaves.
+    loads.iter().for_each(|load| load.turn_to(&first));
+    assert_eq!(third.stop(), Some(0));
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    for (load, agency) in loads.into_iter().zip(&agencies) {
+        let loaded = load.end();
+        loaded.is_stored(agency, &second);
+        assert_eq!(loaded.refused, 0);
+    }
+}
+
+#[test]
+fn the_accounts_of_a_node_that_dies_are_served_by_the_others() {
+    let site = Site::new();
+    let nodes = ["first", "second", "third"].map(|name| site.node(name));
+    spread(&site, &nodes.each_ref());
+    let [first, second, third] = nodes;
+    let agencies = accounts(&[&first, &second], first.text("admin_token"));
+    let loads: Vec<_> =
+        (0_u64..).zip(&agencies).map(|(at, agency)| Load::of(&third, agency, at * 100_000, 2)).collect();
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    second.kill();
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    spread(&site, &[&first, &third]);
+    let mut longest = Duration::ZERO;
+    for (load, agency) in loads.into_iter().zip(&agencies) {
+        let loaded = load.end();
+        loaded.is_stored(agency, &first);
+        // Each client had one request under way whose end is not known.
+        assert!(loaded.refused <= 2, "{} refused", loaded.refused);
+        longest = longest.max(loaded.longest);
+    }
+    println!("nothing for at most {longest:?}");
+}
