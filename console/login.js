@@ -1,0 +1,62 @@
+// Signing in and out: by e-mail and password, by the operator's token, by the code in the address that `switchboard dev`
+// prints, and by the cookie of a browser that stays signed in.
+
+import { get, request } from "./api.js";
+import { BASE } from "./router.js";
+import { account, operator, remember, remembered, resume } from "./session.js";
+import { forgetAll } from "./ui/drafts.js";
+
+/** @param {{ email: string, password: string, stay: boolean }} typed */
+export async function signIn({ email, password, stay }) {
+  const body = stay ? { email, password, remember: true } : { email, password };
+  await admit(await request("POST", "/user/login", { body }), stay);
+}
+
+/** Keeps what a login answered, and asks who it is. @param {any} told @param {boolean} stay */
+async function admit(told, stay) {
+  const before = account.value;
+  const token = { token: told.token, csrf: told.csrf ?? null };
+  account.value = { ...token, me: before?.me ?? { ...told.user, timezone: "", plan: "", total_balance: 0 } };
+  account.value = { ...token, me: await get("/user/me") };
+  remember(stay);
+  resume(true);
+}
+
+/** Takes a token that the service knows. @param {string} token */
+export async function signInOperator(token) {
+  const before = operator.value;
+  operator.value = token;
+  try {
+    await get("/admin/plans");
+  } catch (error) {
+    operator.value = before;
+    throw error;
+  }
+  resume(true);
+}
+
+/** Before the first page: a code in the fragment, or a cookie. Neither is an error. */
+export async function enter() {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code) {
+    history.replaceState(null, "", location.pathname + location.search);
+    await request("POST", "/user/login/code", { body: { code } }).then((told) => admit(told, false), () => {});
+  } else if (remembered()) {
+    await get("/user/me").then((me) => (account.value = { token: null, csrf: null, me }), () => remember(false));
+  }
+}
+
+/** Signs the account out, here and at the service. */
+export async function signOut() {
+  await request("POST", "/user/logout", { body: {} }).catch(() => {});
+  remember(false);
+  forgetAll();
+  account.value = null;
+  if (!operator.value) history.replaceState(null, "", `${BASE}/`);
+}
+
+/** Forgets the operator's token. */
+export function signOutOperator() {
+  operator.value = null;
+  forgetAll();
+}

@@ -1,0 +1,17 @@
+// What a running call is told: a line to say, something to know, keys, a transfer.
+
+import { post } from "../../api.js";
+import { text } from "../../text.js";
+import { html } from "../../ui/base.js";
+import { SchemaForm } from "../../ui/form.js";
+import { Panel } from "../../ui/parts.js";
+import { toast } from "../../ui/toast.js";
+
+/** @param {{ id: number }} props */
+export function Command({ id }) {
+  const send = async (/** @type {any} */ body) => {
+    const { message } = await post(`/user/calls/${id}/commands`, body);
+    toast(message);
+  };
+  return html`<${Panel} title=${text.call.tell}><${SchemaForm} schema="NewCommand" preset=${{ type: "say" }} save=${send} verb=${text.send} /><//>`;
+}

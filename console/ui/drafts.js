@@ -1,0 +1,39 @@
+// What was typed and not yet saved outlives the session and the network: forms keep it in `sessionStorage`, without
+// secrets, until it is saved or discarded.
+
+const PREFIX = "switchboard.draft:";
+const SECRET = /password|secret|token|api_key|authorization/i;
+/** A draft over this many characters is not kept. */
+const CHARS_MAX = 1_500_000;
+
+/** Leaves out values of members that are secret by their name, and of headers. @param {string} key @param {unknown} value */
+const harmless = (key, value) => (SECRET.test(key) ? undefined : key === "headers" && Array.isArray(value) ? value.map((one) => ({ ...one, value: "" })) : value);
+
+/** @param {string} name @param {unknown} values */
+export function keep(name, values) {
+  try {
+    const written = JSON.stringify(values, harmless);
+    if (written.length <= CHARS_MAX) sessionStorage.setItem(PREFIX + name, written);
+  } catch {
+    // A full or forbidden storage costs the draft alone.
+  }
+}
+
+/** @param {string} name @returns {any} null where there is none */
+export function kept(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(PREFIX + name) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} name */
+export function forget(name) {
+  sessionStorage.removeItem(PREFIX + name);
+}
+
+/** Signing out leaves nothing behind. */
+export function forgetAll() {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key);
+}

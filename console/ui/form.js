@@ -1,0 +1,157 @@
+// A form made of the document: its members in sections, the rules between them, what the service says beside each field,
+// and a draft of what was typed.
+
+import { ApiError } from "../api.js";
+import { label } from "../format.js";
+import { body, changes, check, form, initial, narrowed } from "../schema.js";
+import { text } from "../text.js";
+import { html, useEffect, useMemo, useRef, useState } from "./base.js";
+import { forget, keep, kept } from "./drafts.js";
+import { controlId, Fields } from "./fields.js";
+import { Notice, Panel } from "./parts.js";
+
+/** @typedef {{ title: string, words?: string, has: (name: string) => boolean }} Section */
+/** @typedef {object} FormProps
+ * @property {string} schema name of the body in the document
+ * @property {any} [stored] the row that is changed; none: one is made
+ * @property {(body: any) => Promise<void>} save is given all members, or those that changed
+ * @property {string} verb what the button says
+ * @property {string} [draft] name under which what was typed is kept
+ * @property {(name: string) => boolean} [show] which members the form has
+ * @property {Section[]} [sections] a panel each; what none has goes into the last
+ * @property {Record<string, any>} [preset] values that a new row starts with
+ * @property {() => void} [cancel]
+ * @property {(values: Record<string, any>) => void} [watch] is told of every change
+ * @property {boolean} [bar] the button stays in view */
+
+/** @param {FormProps} props */
+export function SchemaForm(props) {
+  const { schema, stored, draft, show = () => true, sections, preset, watch } = props;
+  const asked = useMemo(() => {
+    const { fields, rules } = form(schema);
+    return { fields: fields.filter(({ name }) => show(name)), rules };
+  }, [schema]);
+  const start = useMemo(() => initial(asked.fields, stored ?? preset), [stored]);
+  const found = useRef(draft ? kept(draft) : null);
+  const [values, setValues] = useState(() => ({ ...start, ...found.current }));
+  const [restored, setRestored] = useState(Boolean(found.current) && JSON.stringify({ ...start, ...found.current }) !== JSON.stringify(start));
+  const [errors, setErrors] = useState(/** @type {Record<string, string[]>} */ ({}));
+  const dirty = JSON.stringify(values) !== JSON.stringify(start);
+  const before = useRef(start);
+  useEffect(() => {
+    if (before.current !== start) setValues(start);
+    before.current = start;
+  }, [start]);
+  useEffect(() => {
+    watch?.(values);
+    if (!draft) return undefined;
+    const timer = setTimeout(() => (dirty ? keep(draft, values) : forget(draft)), 300);
+    return () => clearTimeout(timer);
+  }, [values]);
+  const set = (/** @type {string} */ path, /** @type {any} */ value) => {
+    setValues((/** @type {any} */ now) => changed(now, path.split("."), value));
+    if (errors[path]) setErrors(({ [path]: _, ...rest }) => rest);
+  };
+  const discard = () => {
+    if (draft) forget(draft);
+    setValues(start);
+    setErrors({});
+    setRestored(false);
+  };
+  const [submit, busy, failure] = useSubmit({ ...props, asked, start, values, setErrors, saved: () => (draft && forget(draft), setRestored(false)) });
+  const narrow = narrowed(asked.rules, values);
+  return html`<form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
+    ${restored && html`<${Notice} tone="warn" role="status">${text.form.restored} <button type="button" class="link" onClick=${discard}>${text.form.discard}</button><//>`}
+    <${Summary} failure=${failure} errors=${errors} />
+    ${partsOf(asked.fields, sections).map(({ title, words, fields }) => {
+      const inner = html`${words && html`<p class="rule">${words}</p>`}<${Fields} fields=${fields} values=${values} set=${set} errors=${errors} narrow=${narrow} />`;
+      return title ? html`<${Panel} key=${title} title=${title}>${inner}<//>` : inner;
+    })}
+    <${Buttons} ...${props} busy=${busy} dirty=${dirty} discard=${discard} />
+  </form>`;
+}
+
+/** @param {FormProps & { busy: boolean, dirty: boolean, discard: () => void }} props */
+function Buttons({ bar, stored, verb, busy, dirty, discard, cancel }) {
+  return html`<div class=${bar ? "savebar" : "row"}>
+    <button type="submit" class="primary" disabled=${busy || (stored && !dirty)}>${busy ? text.form.saving : verb}</button>
+    ${stored && dirty && html`<button type="button" onClick=${discard}>${text.form.discard}</button>`}
+    ${cancel && html`<button type="button" onClick=${cancel}>${text.cancel}</button>`}
+    ${bar && html`<span class="muted small" role="status">${dirty ? text.form.unsaved : stored ? text.form.clean : ""}</span>`}
+  </div>`;
+}
+
+/** @param {FormProps & { asked: import("../schema.js").Form, start: any, values: any, setErrors: (errors: Record<string, string[]>) => void, saved: () => void }} props
+ * @returns {[(event: Event) => Promise<void>, boolean, string | null]} */
+function useSubmit({ asked, start, values, stored, save, setErrors, saved }) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState(/** @type {string | null} */ (null));
+  const refuse = (/** @type {string} */ message, /** @type {Record<string, string[]>} */ errors) => {
+    setFailure(message);
+    setErrors(errors);
+    requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(/** @type {any} */ ("[data-summary]"))?.focus()));
+  };
+  return [
+    async (event) => {
+      event.preventDefault();
+      if (busy) return;
+      const wrong = check(asked, values);
+      if (Object.keys(wrong).length) return refuse(text.form.wrong, wrong);
+      setBusy(true);
+      setFailure(null);
+      setErrors({});
+      try {
+        await save(stored ? changes(asked.fields, start, values) : body(asked.fields, values));
+        saved();
+      } catch (error) {
+        refuse(/** @type {Error} */ (error).message, error instanceof ApiError ? error.errors : {});
+      } finally {
+        setBusy(false);
+      }
+    },
+    busy,
+    failure,
+  ];
+}
+
+/** @param {{ failure: string | null, errors: Record<string, string[]> }} props */
+function Summary({ failure, errors }) {
+  const all = Object.entries(errors);
+  if (!failure) return null;
+  return html`<div class="notice bad" role="alert" tabindex="-1" data-summary>${failure}
+    ${all.length > 0 && html`<ul>${all.map(([path, sentences]) => html`<li key=${path}><a href=${`#${controlId(path)}`} onClick=${(/** @type {Event} */ event) => {
+      event.preventDefault();
+      reach(path);
+    }}>${label(path.split(".")[0])}</a>: ${sentences.join(" ")}</li>`)}</ul>`}
+  </div>`;
+}
+
+/** Goes to the control of an error, or to the nearest one that holds it. @param {string} path */
+function reach(path) {
+  for (let parts = path.split("."); parts.length; parts = parts.slice(0, -1)) {
+    const control = document.getElementById(controlId(parts.join(".")));
+    if (control) {
+      control.closest("details")?.setAttribute("open", "");
+      return control.focus();
+    }
+  }
+}
+
+/** @param {import("../schema.js").Field[]} fields @param {Section[]} [sections] */
+function partsOf(fields, sections) {
+  if (!sections) return [{ title: "", words: "", fields }];
+  const left = new Set(fields);
+  const parts = sections.map((section, at) => {
+    const own = [...left].filter(({ name }) => at === sections.length - 1 || section.has(name));
+    for (const one of own) left.delete(one);
+    return { ...section, fields: own };
+  });
+  return parts.filter((part) => part.fields.length);
+}
+
+/** A copy with one value changed, deep inside. @param {any} now @param {string[]} path @param {any} value @returns {any} */
+function changed(now, [head, ...rest], value) {
+  const next = rest.length ? changed(now?.[head] ?? {}, rest, value) : value;
+  if (Array.isArray(now)) return now.map((one, at) => (String(at) === head ? next : one));
+  return { ...now, [head]: next };
+}
