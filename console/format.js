@@ -104,7 +104,7 @@ export function size(bytes) {
 
 /** A member's name as a label: `llm_model_id` is `LLM model`. @param {string} name */
 export function label(name) {
-  const words = name.replace(/_ids?$/, "").split(/[_.]/).filter(Boolean).map((word) => ACRONYMS[word] ?? word);
+  const words = name.replace(/_id$/, "").replace(/_ids$/, "s").split(/[_.]/).filter(Boolean).map((word) => ACRONYMS[word] ?? word);
   const sentence = words.join(" ");
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

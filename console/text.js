@@ -69,7 +69,8 @@ export const text = {
   keysHelp: { title: "Keys", filter: "To the filters of a list", letters: "Keys of a single letter work (/, ? and g …)" },
 
   form: {
-    optional: "optional",
+    needed: "required",
+    sections: "Sections",
     choose: "Choose…",
     none: "None",
     nothing: "There is nothing to choose from yet.",

@@ -89,7 +89,7 @@ function Single(props) {
   const allowed = narrow?.allowed;
   const described = [field.hint && `${id}-hint`, errors[path] && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
   return html`<div class="field">
-    <label for=${id} class=${bare ? "visually-hidden" : undefined}>${label(field.name)} ${!required && html`<span class="optional">${text.form.optional}</span>`}</label>
+    <label for=${id} class=${bare ? "visually-hidden" : undefined}>${label(field.name)} ${required && html`<span class="optional">${text.form.needed}</span>`}</label>
     <${Input} ...${props} id=${id} required=${required} described=${described} />
     ${field.hint && html`<p class=${bare ? "visually-hidden" : "hint"} id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>`}
     ${allowed && html`<p class="rule">${text.form.only(allowed.map((one) => text.states[one] ?? String(one)))}</p>`}

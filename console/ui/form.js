@@ -17,8 +17,10 @@ import { Notice, Panel } from "./parts.js";
  * @property {(body: any) => Promise<void>} save is given all members, or those that changed
  * @property {string} verb what the button says
  * @property {string} [draft] name under which what was typed is kept
- * @property {(name: string) => boolean} [show] which members the form has
- * @property {Section[]} [sections] a panel each; what none has goes into the last
+ * @property {(name: string, values: Record<string, any>) => boolean} [show] which members the form has, as it stands
+ * @property {(name: string) => number} [order] where a member stands among the others
+ * @property {Section[] | ((values: Record<string, any>) => Section[])} [sections] a panel each; what none has goes into the last
+ *   (or what they are, as the form stands)
  * @property {Record<string, any>} [preset] values that a new row starts with
  * @property {() => void} [cancel]
  * @property {(values: Record<string, any>) => void} [watch] is told of every change
@@ -26,16 +28,17 @@ import { Notice, Panel } from "./parts.js";
 
 /** @param {FormProps} props */
 export function SchemaForm(props) {
-  const { schema, stored, draft, show = () => true, sections, preset, watch } = props;
-  const asked = useMemo(() => {
+  const { schema, stored, draft, show = () => true, order, sections, preset, watch } = props;
+  const whole = useMemo(() => {
     const { fields, rules } = form(schema);
-    return { fields: fields.filter(({ name }) => show(name)), rules };
+    return { fields: order ? [...fields].sort((a, b) => order(a.name) - order(b.name)) : fields, rules };
   }, [schema]);
-  const start = useMemo(() => initial(asked.fields, stored ?? preset), [stored]);
+  const start = useMemo(() => initial(whole.fields, stored ?? preset), [stored]);
   const found = useRef(draft ? kept(draft) : null);
   const [values, setValues] = useState(() => ({ ...start, ...found.current }));
   const [restored, setRestored] = useState(Boolean(found.current) && JSON.stringify({ ...start, ...found.current }) !== JSON.stringify(start));
   const [errors, setErrors] = useState(/** @type {Record<string, string[]>} */ ({}));
+  const asked = { fields: whole.fields.filter(({ name }) => show(name, values)), rules: whole.rules };
   const dirty = JSON.stringify(values) !== JSON.stringify(start);
   const before = useRef(start);
   useEffect(() => {
@@ -60,10 +63,12 @@ export function SchemaForm(props) {
   };
   const [submit, busy, failure] = useSubmit({ ...props, asked, start, values, setErrors, saved: () => (draft && forget(draft), setRestored(false)) });
   const narrow = narrowed(asked.rules, values);
+  const parts = partsOf(asked.fields, typeof sections === "function" ? sections(values) : sections);
   return html`<form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
     ${restored && html`<${Notice} tone="warn" role="status">${text.form.restored} <button type="button" class="link" onClick=${discard}>${text.form.discard}</button><//>`}
     <${Summary} failure=${failure} errors=${errors} />
-    ${partsOf(asked.fields, sections).map(({ title, words, fields }) => {
+    ${parts.length > 4 && html`<nav class="jump small" aria-label=${text.form.sections}>${parts.map(({ title }) => html`<button type="button" class="quiet" key=${title} onClick=${() => reachPart(title)}>${title}</button>`)}</nav>`}
+    ${parts.map(({ title, words, fields }) => {
       const inner = html`${words && html`<p class="rule">${words}</p>`}<${Fields} fields=${fields} values=${values} set=${set} errors=${errors} narrow=${narrow} />`;
       return title ? html`<${Panel} key=${title} title=${title}>${inner}<//>` : inner;
     })}
@@ -135,6 +140,14 @@ function reach(path) {
       return control.focus();
     }
   }
+}
+
+/** Goes to a section. @param {string} title */
+function reachPart(title) {
+  const panel = [...document.querySelectorAll("form .panel")].find((one) => one.getAttribute("aria-label") === title);
+  panel?.scrollIntoView();
+  panel?.querySelector("h2")?.setAttribute("tabindex", "-1");
+  panel?.querySelector("h2")?.focus({ preventScroll: true });
 }
 
 /** @param {import("../schema.js").Field[]} fields @param {Section[]} [sections] */

@@ -4,6 +4,7 @@ import { count } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html } from "./base.js";
+import { useOptions } from "./references.js";
 
 /** @typedef {{ name: string, cell: (row: any) => import("preact").ComponentChildren, number?: boolean, clip?: boolean, title?: string }} Column */
 
@@ -63,10 +64,14 @@ export function Filters({ fields, names = {}, children }) {
 /** @param {{ field: import("../schema.js").Field, value: string, name: string }} props */
 function Filter({ field, value, name }) {
   const change = (/** @type {any} */ event) => filter({ [field.name]: event.target.value.trim() });
+  // Any assistant, not only those that a campaign may have.
+  const found = useOptions(field.name, { type: "any" });
+  const options = found?.options ?? field.choices?.map((one) => ({ value: one, words: text.states[one] ?? one }));
+  const known = !value || options?.some((one) => one.value === value);
   const kind = field.name.startsWith("date_") ? "date" : field.kind === "number" ? "number" : "text";
   return html`<label class="field" title=${field.hint}><span>${name}</span>
-    ${field.choices
-      ? html`<select value=${value} onChange=${change}><option value="">${text.any}</option>${field.choices.map((one) => html`<option value=${one}>${text.states[one] ?? one}</option>`)}</select>`
+    ${options
+      ? html`<select value=${value} onChange=${change}><option value="">${text.any}</option>${!known && html`<option value=${value} selected>#${value}</option>`}${options.map((one) => html`<option key=${one.value} value=${one.value} selected=${one.value === value}>${one.words}</option>`)}</select>`
       : html`<input type=${kind} value=${value} maxlength=${field.kind === "text" ? field.max : undefined} onChange=${change} />`}
   </label>`;
 }
