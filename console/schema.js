@@ -16,6 +16,7 @@ import { text } from "./text.js";
  * @property {any} [standard] its default
  * @property {string[]} [choices]
  * @property {boolean} [integer]
+ * @property {boolean} [flag] a choice of true and false, which may be left open
  * @property {number} [min]
  * @property {number} [max] largest value; of texts the longest, in characters; of lists the most items
  * @property {Field} [item] of a list
@@ -94,7 +95,10 @@ function fieldOf(name, told, required) {
     const choices = schema.enum.filter((/** @type {any} */ one) => one !== null && one !== "").map(String);
     return { ...field, kind: "choice", choices };
   }
-  if (types.includes("boolean") && !types.includes("string")) return { ...field, kind: "boolean" };
+  if (types.includes("boolean") && !types.includes("string")) {
+    // Not given may mean something else than no.
+    return required || told.default !== undefined ? { ...field, kind: "boolean" } : { ...field, kind: "choice", choices: ["true", "false"], flag: true };
+  }
   if (types.includes("integer") || types.includes("number")) {
     return { ...field, kind: types.includes("string") && !types.includes("integer") ? "text" : "number", integer: types.includes("integer"), min: schema.minimum, max: schema.maximum };
   }
@@ -175,6 +179,8 @@ function sent(field, value) {
       });
     case "record":
       return body(field.fields ?? [], value ?? {});
+    case "choice":
+      return value === "" || value === undefined ? undefined : field.flag ? value === "true" : value;
     case "json":
       try {
         return value ? JSON.parse(value) : undefined;

@@ -101,6 +101,7 @@ export const text = {
 
   /** Words of the API's states and choices; one that is not here is shown as it is. @type {Record<string, string>} */
   states: {
+    true: "Yes", false: "No",
     initiated: "Queued", ringing: "Ringing", "in-progress": "In progress", busy: "Busy", "no-answer": "No answer", failed: "Failed",
     ended: "Ended", ended_by_customer: "Customer hung up", ended_by_assistant: "Assistant hung up", completed: "Completed",
     inbound: "Inbound", outbound: "Outbound", web: "Web", human: "A person", machine: "A machine", unknown: "Not known",

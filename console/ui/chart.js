@@ -1,6 +1,6 @@
 // Charts by uPlot: stacked bars over numbers. Each comes with a table of the same figures, for those who do not see it.
 
-import uPlot from "../vendor/uplot.mjs";
+import uPlot from "../vendor/uplot.js";
 import { theme } from "../theme.js";
 import { text } from "../text.js";
 import { html, useEffect, useRef } from "./base.js";

@@ -94,7 +94,7 @@ export function Time({ at, where }) {
 
 /** A text that copies: an id, a token, a URL. @param {{ value: string | number, name: string }} props */
 export function Copy({ value, name }) {
-  return html`<span class="row nowrap"><code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)} onClick=${async () => {
+  return html`<span class="copy"><code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)} onClick=${async () => {
     await navigator.clipboard.writeText(String(value));
     toast(text.copied(name));
   }}>${text.copyShort}</button></span>`;

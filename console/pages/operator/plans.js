@@ -28,6 +28,6 @@ export default function Plans() {
 /** @param {(row: any) => void} open @returns {import("../../ui/table.js").Column[]} */
 const columns = (open) => [
   { name: text.operator.name, cell: (row) => html`<strong>${row.name}</strong>` },
-  ...form("PlanChanges").fields.map(({ name, hint }) => ({ name: label(name), title: hint, cell: (/** @type {any} */ row) => (name.endsWith("_bytes") ? size(row[name]) : count(row[name])), number: true })),
+  ...form("PlanChanges").fields.filter(({ name }) => name !== "name").map(({ name, hint }) => ({ name: label(name), title: hint, cell: (/** @type {any} */ row) => (name.endsWith("_bytes") ? size(row[name]) : count(row[name])), number: true })),
   { name: "", cell: (row) => html`<button type="button" class="quiet" aria-label=${`${text.edit}: ${row.name}`} onClick=${() => open(row)}>${text.edit}</button>` },
 ];

@@ -5,24 +5,24 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
-const here = new URL("../", import.meta.url);
+const here = new URL("../../", import.meta.url);
 
 /** Published file → copy, and what is changed on the way. */
 const FILES = [
-  { of: "preact", from: "dist/preact.mjs", to: "preact.mjs" },
-  { of: "preact", from: "hooks/dist/hooks.mjs", to: "hooks.mjs" },
-  { of: "htm", from: "dist/htm.mjs", to: "htm.mjs" },
-  { of: "@preact/signals-core", from: "dist/signals-core.mjs", to: "signals-core.mjs" },
-  { of: "@preact/signals", from: "dist/signals.mjs", to: "signals.mjs" },
-  { of: "uplot", from: "dist/uPlot.iife.min.js", to: "uplot.mjs", append: "export default uPlot;\n" },
+  { of: "preact", from: "dist/preact.mjs", to: "preact.js" },
+  { of: "preact", from: "hooks/dist/hooks.mjs", to: "hooks.js" },
+  { of: "htm", from: "dist/htm.mjs", to: "htm.js" },
+  { of: "@preact/signals-core", from: "dist/signals-core.mjs", to: "signals-core.js" },
+  { of: "@preact/signals", from: "dist/signals.mjs", to: "signals.js" },
+  { of: "uplot", from: "dist/uPlot.iife.min.js", to: "uplot.js", append: "export default uPlot;\n" },
   { of: "uplot", from: "dist/uPlot.min.css", to: "uplot.css" },
 ];
 
 /** Names that copies import each other by. @type {Record<string, string>} */
 const NAMES = {
-  preact: "./preact.mjs",
-  "preact/hooks": "./hooks.mjs",
-  "@preact/signals-core": "./signals-core.mjs",
+  preact: "./preact.js",
+  "preact/hooks": "./hooks.js",
+  "@preact/signals-core": "./signals-core.js",
 };
 
 /** @param {string} text */

@@ -1,12 +1,12 @@
 // Serves the console's folder as the binary does, with the same headers, and passes everything else on to a service.
-// For work on the console: `node tools/serve.js PORT SERVICE_URL`.
+// For work on the console: `node test/tools/serve.js PORT SERVICE_URL`.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const FOLDER = fileURLToPath(new URL("..", import.meta.url));
+const FOLDER = fileURLToPath(new URL("../..", import.meta.url));
 
 /** @type {Record<string, string>} */
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json" };
