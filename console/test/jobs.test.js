@@ -129,7 +129,6 @@ describe("by keyboard alone", () => {
     await press(tab, "tab", "Transcript");
     await tab.page.keyboard.press("ArrowRight");
     await shows(tab, '"carrier-error"');
-    await press(tab, "button", "Send again").catch(() => {});
     faultless(tab, "call");
   });
 
@@ -148,7 +147,7 @@ describe("by keyboard alone", () => {
     const file = join(mkdtempSync(join(tmpdir(), "leads-")), "leads.csv");
     writeFileSync(file, "Telephone;customer_name\n+40799000001;Ana\n+40799000002;Ion\nnonsense;Eve\n");
     await reach(tab, "field", "File");
-    const [chooser] = await Promise.all([tab.page.waitForFileChooser(), tab.page.keyboard.press("Enter")]);
+    const [chooser] = await Promise.all([tab.page.waitForFileChooser(), tab.page.keyboard.press("Space")]);
     tab.expected.push(/import/);
     await chooser.accept([file]);
     await shows(tab, "no phone_number column");

@@ -46,7 +46,7 @@ async function visit(tab, paths) {
       await new Promise((resolve) => setTimeout(resolve, 150));
       wrong.push(...(await findings(page)).map((one) => `${path} ${scheme} ${width}: ${one}`));
       const over = await overflow(page);
-      if (over > 0) wrong.push(`${path}: ${over} pixels wider than ${width}`);
+      if (over) wrong.push(`${path}: ${over}`);
     }
     const title = await page.title();
     if (!/ – Switchboard$/.test(title)) wrong.push(`${path}: title ${title}`);

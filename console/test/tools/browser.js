@@ -85,8 +85,12 @@ export async function findings(page) {
   });
 }
 
-/** How many pixels the page is wider than its window. @param {import("puppeteer-core").Page} page */
-export const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+/** What makes the page wider than its window; nothing where nothing does. @param {import("puppeteer-core").Page} page */
+export const overflow = (page) => page.evaluate(() => {
+  if (document.documentElement.scrollWidth <= innerWidth) return null;
+  const wide = [...document.querySelectorAll("body *")].filter((one) => !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1);
+  return `wider than ${innerWidth}: ${wide.slice(0, 4).map((one) => `${one.tagName}.${one.className} “${(one.textContent ?? "").slice(0, 30)}”`).join(", ")}`;
+});
 
 /** @param {Tab} tab @param {string} where */
 export function faultless({ faults }, where) {

@@ -1,0 +1,186 @@
+// Nothing that was typed is lost: a session that ends, a network that goes, a reload; and the service's errors stand
+// beside their fields in its own words.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { faultless, go, launch, open, settled, signIn } from "./tools/browser.js";
+import { bring } from "./tools/engine.js";
+import { client, start } from "./tools/service.js";
+import { until } from "./tools/world.js";
+
+/** @type {import("./tools/service.js").Service} */ let service;
+/** @type {import("puppeteer-core").Browser} */ let browser;
+/** @type {number} */ let assistant;
+/** @type {ReturnType<typeof client>} */ let owner;
+
+before(async () => {
+  service = await start();
+  owner = client(`${service.service}/api`, service.secrets.api_key);
+  assistant = (await owner("POST", "/user/assistant", { name: "Anna", voice_id: 1, language_id: 1, type: "outbound", mode: "pipeline", timezone: "Etc/UTC", llm_model_id: 1, initial_message: "Hello", system_prompt: "Be brief.", record: true })).data.id;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** @param {import("puppeteer-core").Page} page @param {string} selector @param {string} typed */
+async function write(page, selector, typed) {
+  await page.focus(selector);
+  await page.keyboard.down("Control");
+  await page.keyboard.press("a");
+  await page.keyboard.up("Control");
+  await page.keyboard.type(typed);
+}
+
+/** @param {import("puppeteer-core").Page} page @param {string} words @param {string} [within] */
+const press = async (page, words, within = "body") => (await page.waitForSelector(`${within} ::-p-aria([name="${words}"][role="button"])`))?.click();
+
+/** @param {import("puppeteer-core").Page} page @param {string} words */
+const shows = (page, words) => page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
+
+test("a session that ends keeps the page, and the save goes on after signing in", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Anna, renamed");
+  // A password set by the operator ends all sessions.
+  await client(service.service, service.secrets.admin_token)("PUT", "/admin/accounts/1", { password: "another good one 7" });
+  tab.expected.push(/.*/);
+  await press(page, "Save");
+  await page.waitForSelector("dialog input[name=password]");
+  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "Anna, renamed");
+  await page.type("dialog input[name=email]", service.secrets.email);
+  await page.type("dialog input[name=password]", "another good one 7");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => !document.querySelector("dialog") && document.querySelector("main h1")?.textContent === "Anna, renamed");
+  assert.equal((await owner("GET", `/user/assistant/${assistant}`)).name, "Anna, renamed");
+  service.secrets.password = "another good one 7";
+});
+
+test("a reload brings back what was typed, without secrets", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Typed and not saved");
+  await go(tab, "/tools?new=1");
+  await write(page, "#field-name", "look_up");
+  await press(page, "Add to: Headers", "dialog");
+  await page.waitForSelector("#field-headers-0-value");
+  await write(page, "#field-headers-0-name", "Authorization");
+  await write(page, "#field-headers-0-value", "Bearer very-secret");
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage }));
+  assert.ok(kept.includes("look_up") && kept.includes("Typed and not saved"));
+  for (const secret of ["very-secret", service.secrets.password, "sbk_", "sbs_", "sbo_"]) assert.ok(!kept.includes(secret), secret);
+  assert.equal((await page.cookies()).length, 0);
+
+  await page.reload();
+  await page.waitForSelector("input[name=email]");
+  await page.type("input[name=email]", service.secrets.email);
+  await page.type("input[name=password]", service.secrets.password);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog #field-name");
+  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "look_up");
+  await page.keyboard.press("Escape");
+  await go(tab, `/assistants/${assistant}`);
+  await shows(page, "What you had typed here is back");
+  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "Typed and not saved");
+  await press(page, "Discard changes");
+  await page.waitForFunction(() => /** @type {HTMLInputElement} */ (document.querySelector("#field-name")).value === "Anna, renamed");
+  faultless(tab, "drafts");
+});
+
+test("a network that goes is told, and the same click works once it is back", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Anna, once more");
+  tab.expected.push(/.*/);
+  await page.setOfflineMode(true);
+  await press(page, "Save");
+  await shows(page, "The service could not be reached");
+  await page.setOfflineMode(false);
+  await press(page, "Save");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Anna, once more");
+});
+
+test("errors of the service stand beside their fields, in its words", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, "/tools?new=1");
+  tab.expected.push(/tools$/);
+  await write(page, "#field-name", "Not A Name");
+  await write(page, "#field-description", "Looks things up");
+  await write(page, "#field-endpoint", "nonsense");
+  await page.select("#field-method", "GET");
+  await press(page, "Create tool", "dialog");
+  await page.waitForSelector("#field-name-wrong");
+  assert.match(await page.$eval("#field-name-wrong", (one) => one.textContent ?? ""), /lowercase letters and underscores/);
+  assert.match(await page.$eval("#field-endpoint-wrong", (one) => one.textContent ?? ""), /endpoint/);
+  assert.equal(await page.$eval("#field-name", (one) => one.getAttribute("aria-invalid")), "true");
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-summary"));
+  faultless(tab, "errors");
+});
+
+test("a running call is followed without a gap, through a broken connection, and hung up", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  const call = await bring(service, assistant);
+  await call.report({ type: "dialing" }, { type: "answered", answered_by: "human" });
+  tab.expected.push(/.*/);
+  await go(tab, `/calls/${call.id}`);
+  await shows(page, "Live");
+  const line = (/** @type {number} */ at) => call.report({ type: "transcript", sender: at % 2 ? "bot" : "human", text: `Line number ${at}.` });
+  for (let at = 1; at <= 5; at += 1) await line(at);
+  await call.report({ type: "partial", turn: 3, text: "being spoken" });
+  await shows(page, "being spoken");
+  await page.setOfflineMode(true);
+  for (let at = 6; at <= 12; at += 1) await line(at);
+  await page.setOfflineMode(false);
+  await line(13);
+  await shows(page, "Line number 13.");
+  const said = await page.$$eval("ol.said .entry.said .what", (all) => all.map((one) => one.textContent?.trim()));
+  assert.deepEqual(said, Array.from({ length: 13 }, (_, at) => `Line number ${at + 1}.`));
+  await press(page, "Hang up");
+  await until(async () => (await call.report({ type: "metrics", turn: 1, llm_ms: 1 }), call.commands.some(({ type }) => type === "hangup")), "the engine is told");
+  await call.record(1);
+  await call.report({ type: "ended", by: "assistant", reason: "hangup" });
+  await page.waitForSelector("audio");
+  await page.waitForFunction(() => /** @type {HTMLAudioElement} */ (document.querySelector("audio")).readyState > 0, { timeout: 10_000 });
+  await shows(page, "Completed");
+});
+
+test("signing out leaves nothing behind", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Left open");
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await press(page, "Sign out");
+  await page.waitForSelector("input[name=email]");
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await signIn(tab, service.secrets);
+  await settled(page);
+  faultless(tab, "signed out");
+});
+
+test("keys of a single letter can be switched off, and ? tells of them", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await page.keyboard.type("?");
+  await page.waitForSelector("dialog #letters");
+  await page.click("#letters");
+  await page.keyboard.press("Escape");
+  await page.keyboard.type("gc");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(await page.$eval("main h1", (one) => one.textContent), "Home");
+  faultless(tab, "keys");
+});
