@@ -4,7 +4,7 @@
 import { get, request } from "./api.js";
 import { BASE } from "./router.js";
 import { account, operator, remember, remembered, resume } from "./session.js";
-import { forgetAll } from "./ui/drafts.js";
+import { allow, forgetAll } from "./ui/drafts.js";
 
 /** @param {{ email: string, password: string, stay: boolean }} typed */
 export async function signIn({ email, password, stay }) {
@@ -19,6 +19,7 @@ async function admit(told, stay) {
   account.value = { ...token, me: before?.me ?? { ...told.user, timezone: "", plan: "", total_balance: 0 } };
   account.value = { ...token, me: await get("/user/me") };
   remember(stay);
+  allow();
   resume(true);
 }
 
@@ -32,6 +33,7 @@ export async function signInOperator(token) {
     operator.value = before;
     throw error;
   }
+  allow();
   resume(true);
 }
 
@@ -59,4 +61,5 @@ export async function signOut() {
 export function signOutOperator() {
   operator.value = null;
   forgetAll();
+  if (account.value) allow();
 }

@@ -5,7 +5,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { faultless, launch, open, settled } from "./tools/browser.js";
+import { entered, faultless, launch, open, settled } from "./tools/browser.js";
 import { client, start } from "./tools/service.js";
 import { fill, until } from "./tools/world.js";
 
@@ -78,9 +78,7 @@ async function enter(tab, email, password) {
   await tab.page.waitForSelector("input[name=email]");
   await write(tab, "field", "E-mail", email);
   await write(tab, "field", "Password", password);
-  await tab.page.keyboard.press("Enter");
-  await tab.page.waitForSelector(".side");
-  await settled(tab.page);
+  await entered(tab);
 }
 
 /** @param {Tab} tab */

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { faultless, go, launch, open, settled, signIn } from "./tools/browser.js";
+import { entered, faultless, go, launch, open, settled, signIn } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { client, start } from "./tools/service.js";
 import { until } from "./tools/world.js";
@@ -71,7 +71,7 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.waitForSelector("#field-headers-0-value");
   await write(page, "#field-headers-0-name", "Authorization");
   await write(page, "#field-headers-0-value", "Bearer very-secret");
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes("Authorization"));
   const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage }));
   assert.ok(kept.includes("look_up") && kept.includes("Typed and not saved"));
   for (const secret of ["very-secret", service.secrets.password, "sbk_", "sbs_", "sbo_"]) assert.ok(!kept.includes(secret), secret);
@@ -81,7 +81,7 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.waitForSelector("input[name=email]");
   await page.type("input[name=email]", service.secrets.email);
   await page.type("input[name=password]", service.secrets.password);
-  await page.keyboard.press("Enter");
+  await entered(tab);
   await page.waitForSelector("dialog #field-name");
   assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "look_up");
   await page.keyboard.press("Escape");

@@ -9,8 +9,12 @@ const CHARS_MAX = 1_500_000;
 /** Leaves out values of members that are secret by their name, and of headers. @param {string} key @param {unknown} value */
 const harmless = (key, value) => (SECRET.test(key) ? undefined : key === "headers" && Array.isArray(value) ? value.map((one) => ({ ...one, value: "" })) : value);
 
+/** Whether nobody is signed in any more: a form that closes then keeps nothing. */
+let shut = false;
+
 /** @param {string} name @param {unknown} values */
 export function keep(name, values) {
+  if (shut) return;
   try {
     const written = JSON.stringify(values, harmless);
     if (written.length <= CHARS_MAX) sessionStorage.setItem(PREFIX + name, written);
@@ -33,7 +37,11 @@ export function forget(name) {
   sessionStorage.removeItem(PREFIX + name);
 }
 
+/** Drafts are kept from now on: somebody signed in. */
+export const allow = () => (shut = false);
+
 /** Signing out leaves nothing behind. */
 export function forgetAll() {
+  shut = true;
   for (const key of Object.keys(sessionStorage)) if (key.startsWith(PREFIX)) sessionStorage.removeItem(key);
 }

@@ -47,10 +47,8 @@ export function SchemaForm(props) {
   }, [start]);
   useEffect(() => {
     watch?.(values);
-    if (!draft) return undefined;
-    const timer = setTimeout(() => (dirty ? keep(draft, values) : forget(draft)), 300);
-    return () => clearTimeout(timer);
   }, [values]);
+  const settled = useDraft(draft, values, dirty);
   const set = (/** @type {string} */ path, /** @type {any} */ value) => {
     setValues((/** @type {any} */ now) => changed(now, path.split("."), value));
     if (errors[path]) setErrors(({ [path]: _, ...rest }) => rest);
@@ -61,7 +59,7 @@ export function SchemaForm(props) {
     setErrors({});
     setRestored(false);
   };
-  const [submit, busy, failure] = useSubmit({ ...props, asked, start, values, setErrors, saved: () => (draft && forget(draft), setRestored(false)) });
+  const [submit, busy, failure] = useSubmit({ ...props, asked, start, values, setErrors, saved: () => (settled(), setRestored(false)) });
   const narrow = narrowed(asked.rules, values);
   const parts = partsOf(asked.fields, typeof sections === "function" ? sections(values) : sections);
   return html`<form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
@@ -74,6 +72,30 @@ export function SchemaForm(props) {
     })}
     <${Buttons} ...${props} busy=${busy} dirty=${dirty} discard=${discard} />
   </form>`;
+}
+
+/** Keeps what was typed: a moment after it was, and when the form or the whole page goes. What it returns ends that, until
+ * something is typed again. @param {string | undefined} name @param {Record<string, any>} values @param {boolean} dirty @returns {() => void} */
+function useDraft(name, values, dirty) {
+  const now = useRef({ values, dirty, saved: /** @type {any} */ (null) });
+  Object.assign(now.current, { values, dirty });
+  const write = () => {
+    if (!name || now.current.saved === now.current.values) return;
+    if (now.current.dirty) keep(name, now.current.values);
+    else forget(name);
+  };
+  useEffect(() => {
+    const timer = setTimeout(write, 300);
+    return () => clearTimeout(timer);
+  }, [values]);
+  useEffect(() => {
+    addEventListener("pagehide", write);
+    return () => (removeEventListener("pagehide", write), write());
+  }, []);
+  return () => {
+    now.current.saved = now.current.values;
+    if (name) forget(name);
+  };
 }
 
 /** @param {FormProps & { busy: boolean, dirty: boolean, discard: () => void }} props */
