@@ -26,7 +26,7 @@ const ROWS: usize = 2;
 
 /// The order in which the examples are played. What stands in no order here follows from nothing before it.
 const ORDER: &str = "
-    home health ready metrics openapi docs
+    home health ready metrics openapi docs console
     createPlan updatePlan listPlans replacePrices getPrices createAccount listAccounts getAccount updateAccount createAccountKey listAccountKeys
     deleteAccountKey createEngineToken listEngineTokens
     login logout me updateMe createApiKey listApiKeys deleteApiKey

@@ -2,6 +2,7 @@
 //! tasks, the `OpenAPI` document and the first start.
 
 pub mod causes;
+mod console;
 mod erase;
 mod exchange;
 pub mod figures;

@@ -3,6 +3,7 @@
 //! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
 //! tests that walk all routes come from these rows.
 
+use super::console;
 use super::home::{self, Home};
 use super::tasks;
 use crate::account::keys::{ApiKey, NewKey, ShownKey};
@@ -268,11 +269,12 @@ const GROUPS: &[Group] = &[
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(ReplyForm::Media("application/octet-stream")).without_etag(),
     ]),
     Group("Service", &[
-    get(&["/"], "home", "Name and release of the service; a page for browsers.", home::read).by(Who::Anyone).without_etag().gives(ReplyForm::BareOrPage(Home::TABLE)),
+    get(&["/"], "home", "Name and release of the service; a page for browsers.", home::read).by(Who::Anyone).gives(ReplyForm::BareOrPage(Home::TABLE)),
     get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::ok_raw(br#"{"status":"ok"}"#.to_vec()))).by(Who::Anyone).without_etag().gives(ReplyForm::Status),
     get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(ReplyForm::Status),
     get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(ReplyForm::Media("application/openmetrics-text; version=1.0.0; charset=utf-8")),
     get(&["/openapi.json"], "openapi", "This document.", |ctx| Ok(Reply::ok_raw(ctx.setup.openapi().to_vec()))).by(Who::Anyone).without_etag().gives(ReplyForm::Media("application/json")),
-    get(&["/docs"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).without_etag().gives(ReplyForm::Media("text/html")).with_files(&["/docs/{file}"]),
+    get(&["/docs"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).gives(ReplyForm::Media("text/html")).with_files(&["/docs/{file}"]),
+    get(&["/console"], "console", "The console.", console::read).by(Who::Anyone).gives(ReplyForm::Media("text/html")).with_files(&["/console/{*path}"]),
     ]),
 ];
