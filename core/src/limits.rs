@@ -391,3 +391,7 @@ pub mod remote {
     /// Most items of a list in a message: more than a step may read or change.
     pub const ITEMS_MAX: usize = 1 << 17;
 }
+/// Campaigns that the overview of an account shows.
+pub const OVERVIEW_CAMPAIGNS_MAX: usize = 20;
+/// Most things of one kind that the overview of an account asks to look at.
+pub const ATTENTION_OF_CODE_MAX: usize = 20;

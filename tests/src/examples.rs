@@ -45,7 +45,7 @@ const ORDER: &str = "
     makeCall readInterface claimCalls renewLeases makeWebCall listEngineTrunks listEngines drainEngine runTool askKnowledge commandCall reportEvents uploadRecording getRecording listCallEvents getCall bringCall hangUpCall listCalls
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
     createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
-    explainLead switchCampaign switchCampaignOf listWhatsAppSenders
+    explainLead switchCampaign switchCampaignOf overview listWhatsAppSenders
     startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
     deleteConversation
     listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteRecording deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool

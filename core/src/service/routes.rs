@@ -5,6 +5,7 @@
 
 use super::console;
 use super::home::{self, Home};
+use super::overview::{self, Overview};
 use super::tasks;
 use crate::account::keys::{ApiKey, NewKey, ShownKey};
 use crate::account::me::{ChangedMe, Me};
@@ -85,6 +86,7 @@ const GROUPS: &[Group] = &[
     post(&["/user/logout"], "logout", "End the session.", session::logout).ends().refuses(&[Cause::NoSession]),
     get(&["/user/me"], "me", "The caller's account.", me::read).gives(ReplyForm::Bare(Me::TABLE)),
     put(&["/user/me"], "updateMe", "Change the caller's account, or its password.", me::update).takes(ChangedMe::TABLE).gives(ReplyForm::MessageData(Me::TABLE)).stores_nothing().in_several_steps(),
+    get(&["/user/overview"], "overview", "The account at a glance.", overview::read).gives(ReplyForm::Data(Overview::TABLE)),
     post(&["/user/api-keys"], "createApiKey", "Create an API key.", keys::create).about(Kind::ApiKey).takes(NewKey::TABLE).makes(ReplyForm::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
     get(&["/user/api-keys"], "listApiKeys", "List the API keys.", keys::list).about(Kind::ApiKey).gives(ReplyForm::MemberList("api_keys", ApiKey::TABLE)),
     delete(&["/user/api-keys/{id}"], "deleteApiKey", "Delete an API key.", keys::delete).about(Kind::ApiKey),
