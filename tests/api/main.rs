@@ -46,6 +46,7 @@ mod lookups;
 mod messages;
 mod numbers;
 mod operator;
+mod overview;
 mod prices;
 mod progress;
 mod recall;

@@ -26,7 +26,7 @@ const ROWS: usize = 2;
 
 /// The order in which the examples are played. What stands in no order here follows from nothing before it.
 const ORDER: &str = "
-    home health ready metrics openapi docs
+    home health ready metrics openapi docs console
     createPlan updatePlan listPlans replacePrices getPrices createAccount listAccounts getAccount updateAccount createAccountKey listAccountKeys
     deleteAccountKey createEngineToken listEngineTokens
     login logout me updateMe createApiKey listApiKeys deleteApiKey
@@ -45,7 +45,7 @@ const ORDER: &str = "
     makeCall readInterface claimCalls renewLeases makeWebCall listEngineTrunks listEngines drainEngine runTool askKnowledge commandCall reportEvents uploadRecording getRecording listCallEvents getCall bringCall hangUpCall listCalls
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
     createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
-    explainLead switchCampaign switchCampaignOf listWhatsAppSenders
+    explainLead switchCampaign switchCampaignOf overview listWhatsAppSenders
     startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
     deleteConversation
     listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteRecording deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool

@@ -3,6 +3,7 @@
 pub mod command;
 mod conclude;
 pub mod cost;
+pub mod days;
 pub mod ending;
 mod give_back;
 mod latency;

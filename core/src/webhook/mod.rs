@@ -11,6 +11,7 @@ mod rows;
 pub mod tables;
 
 pub use activation::{FirstUse, activate};
+pub use address::{FailingAddress, failing};
 pub use deliver::{deliver, give_up, request, response};
 pub use deliveries::{list, resend};
 pub use erase::{EVENTS_AT_ONCE, Mention, erase, old_slice as empty_old, slice as empty, some as empty_some};

@@ -1,8 +1,8 @@
 //! The listeners: accept connections within limits, and drain running requests at a stop.
 
 mod connection;
-mod docs;
 mod exchange;
+mod files;
 mod followed;
 mod front;
 mod incoming;

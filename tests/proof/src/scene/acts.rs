@@ -338,6 +338,7 @@ impl Recorder {
         let assistant = assistants[0]["id"].as_u64().expect("an id");
         let id = self.make("/user/campaigns", &with(campaign(assistant), &json!({ "max_calls_in_parallel": 2 })));
         self.look("/user/campaigns");
+        self.look("/user/overview");
         self.look(&format!("/user/campaigns/{id}"));
         self.look(&format!("/user/campaigns/{id}/progress"));
         self.ask(Method::Put, &format!("/user/campaigns/{id}"), Some(&json!({ "name": "Autumn" })));
@@ -434,5 +435,6 @@ impl Recorder {
         self.settle();
         self.ask(Method::Get, "/user/events?after=0", None);
         self.look("/user/me");
+        self.look("/user/overview");
     }
 }
