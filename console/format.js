@@ -30,19 +30,20 @@ function formatOf(timeZone, options) {
   return found;
 }
 
-const DAY = /** @type {const} */ ({ day: "numeric", month: "short", year: "numeric" });
+/** The year is left out where it is this one. @param {Date} at @returns {Intl.DateTimeFormatOptions} */
+const day = (at) => ({ day: "numeric", month: "short", year: at.getUTCFullYear() === new Date().getUTCFullYear() ? undefined : "numeric" });
 const CLOCK = /** @type {const} */ ({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
-/** `28 Nov 2026, 03:49:52`. @param {string | null | undefined} told @param {string} [where] */
+/** `28 Nov, 03:49:52`. @param {string | null | undefined} told @param {string} [where] */
 export function time(told, where = zone()) {
   const at = instant(told);
-  return at ? formatOf(where, { ...DAY, ...CLOCK }).format(at) : "–";
+  return at ? formatOf(where, { ...day(at), ...CLOCK }).format(at) : "–";
 }
 
-/** `28 Nov 2026, 03:49`. @param {string | null | undefined} told @param {string} [where] */
+/** `28 Nov, 03:49`. @param {string | null | undefined} told @param {string} [where] */
 export function minute(told, where = zone()) {
   const at = instant(told);
-  return at ? formatOf(where, { ...DAY, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(at) : "–";
+  return at ? formatOf(where, { ...day(at), hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(at) : "–";
 }
 
 /** `03:49:52.481`. @param {string | null | undefined} told */
@@ -79,11 +80,12 @@ export function offset(ms) {
 /** Milliseconds as people say them. @param {number | null | undefined} ms */
 export const span = (ms) => (ms === null || ms === undefined ? "–" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(2)} s`);
 
-/** Dollars, with as many places as the amount needs. @param {number | null | undefined} dollars */
-export function money(dollars) {
+/** Dollars, with as many places as the amount needs; with `exact` always four, so that a column lines up.
+ * @param {number | null | undefined} dollars @param {boolean} [exact] */
+export function money(dollars, exact = false) {
   if (dollars === null || dollars === undefined) return "–";
-  const places = dollars !== 0 && Math.abs(dollars) < 1 ? 4 : 2;
-  return new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: places }).format(dollars);
+  const places = exact || (dollars !== 0 && Math.abs(dollars) < 1) ? 4 : 2;
+  return new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: exact ? 4 : 2, maximumFractionDigits: places }).format(dollars);
 }
 
 /** @param {number | null | undefined} number */

@@ -128,7 +128,7 @@ export const text = {
   },
 
   /** What needs attention, by its code. @type {Record<string, string>} */
-  attention: {},
+  attention: { no_engine: "No engine", balance_used_up: "Balance used up", balance_low: "Balance low", storage_low: "Storage low", trunk_unregistered: "Trunk not registered", webhook_failing: "Webhook failing", documents_failed: "Documents failed" },
 
   home: {
     title: "Home",
@@ -139,7 +139,8 @@ export const text = {
     minutes: "Minutes",
     cost: "Cost",
     success: "Successful",
-    week: "last week",
+    week: (/** @type {string} */ value) => `last week ${value}`,
+    daily: (/** @type {string} */ value) => `${value} a day`,
     attention: "Needs attention",
     campaigns: "Campaigns under way",
     until: (/** @type {string} */ at, /** @type {string} */ ago) => `done ${ago} (${at})`,

@@ -32,25 +32,9 @@ function One({ campaign, reload }) {
     <${Tabs} name=${campaign.name} open=${tab} choose=${(/** @type {string} */ key) => go(to(`/campaigns/${campaign.id}`, { tab: key === "overview" ? null : key }), { replace: true })}
       tabs=${[["overview", text.campaigns.overview], ["leads", text.campaigns.leads], ["settings", text.campaigns.settings], ["json", text.json]]}>
       ${tab === "leads" ? html`<${Leads} campaign=${campaign} />` : tab === "json" ? html`<${Json} value=${campaign} name=${text.json} />`
-        : tab === "settings" ? html`<section class="panel"><div class="body"><${Settings} campaign=${campaign} save=${save} /></div></section>`
+        : tab === "settings" ? html`<section class="panel"><div class="body"><${SchemaForm} schema="CampaignChanges" stored=${campaign} draft=${`campaign:${campaign.id}`} save=${save} verb=${text.save} /></div></section>`
         : html`<${Progress} campaign=${campaign} />`}
     <//>`;
-}
-
-/** The form starts anew only when the campaign was changed, not when its figures were. @param {{ campaign: any, save: (body: any) => Promise<void> }} props */
-const Settings = ({ campaign, save }) => html`<${SchemaForm} key=${campaign.updated_at} schema="CampaignChanges" stored=${stable(campaign)} draft=${`campaign:${campaign.id}`} save=${save} verb=${text.save} />`;
-
-/** @type {Map<string, any>} */
-const held = new Map();
-
-/** The same object as long as the campaign's settings are the same. @param {any} campaign */
-function stable({ leads, calls, goals, cost, by_hour, next_at, forecast_at, status, ...settings }) {
-  const key = JSON.stringify(settings);
-  if (!held.has(key)) {
-    held.clear();
-    held.set(key, settings);
-  }
-  return held.get(key);
 }
 
 /** @param {{ campaign: any, reload: () => Promise<void> }} props */

@@ -1,7 +1,7 @@
 // Home: what runs now, today beside a week ago, campaigns under way, and what needs somebody.
 
 import { get, post } from "../api.js";
-import { ago, count, minute, money, percent } from "../format.js";
+import { ago, count, label, minute, money, percent } from "../format.js";
 import { follow } from "../live.js";
 import { go, to } from "../router.js";
 import { has } from "../schema.js";
@@ -48,45 +48,54 @@ function useFeed(told) {
   return state;
 }
 
+/** Days that the figures of last week are the sum of. */
+const WEEK_DAYS = 7;
+
 /** @param {{ of: any }} props */
 function Overview({ of: { calls_now: now, today, last_week: week, campaigns, attention } }) {
-  const beside = (/** @type {string} */ name, /** @type {(value: any) => string} */ shown) => /** @type {[string, any, any]} */ ([text.home[/** @type {"placed"} */ (name)], shown(today[name]), `${text.home.week} ${shown(week[name])}`]);
+  const beside = (/** @type {"placed" | "minutes" | "cost" | "success"} */ name, /** @type {(value: number) => string} */ shown) => [text.home[name], shown(today[name]), text.home.week(text.home.daily(shown(week[name] / WEEK_DAYS)))];
   return html`<${Figures} of=${[
       [text.home.now, html`<a href=${to("/calls", { status: "in-progress" })}>${count(now)}</a>`, text.home.nowNote],
-      beside("placed", count),
-      [text.home.answered, count(today.answered), `${percent(today.answered, today.placed)} · ${text.home.week} ${percent(week.answered, week.placed)}`],
-      beside("minutes", count),
+      beside("placed", rounded),
+      [text.home.answered, percent(today.answered, today.placed), text.home.week(percent(week.answered, week.placed))],
+      beside("minutes", rounded),
       beside("cost", money),
-      beside("success", count),
+      [text.home.success, percent(today.success, today.answered), text.home.week(percent(week.success, week.answered))],
     ]} />
-    ${attention.length > 0 && html`<${Panel} title=${text.home.attention}><ul class="list stack tight">${attention.map((/** @type {any} */ one) => html`<li class="row" key=${one.code + one.reference}><${Badge} state="warn" tone="warn" words=${text.attention[one.code] ?? one.code} /><span>${one.message}</span>${place(one) && html`<a href=${place(one)}>${text.look}</a>`}</li>`)}</ul><//>`}
+    ${attention.length > 0 && html`<${Panel} title=${text.home.attention}><ul class="list stack tight">${attention.map((/** @type {any} */ one) => html`<${Attention} key=${one.code + one.reference} of=${one} />`)}</ul><//>`}
     ${campaigns.length > 0 && html`<${Panel} title=${text.home.campaigns}>${campaigns.map((/** @type {any} */ one) => html`<${Campaign} key=${one.id} of=${one} />`)}<//>`}`;
 }
 
-/** Where something that needs attention is seen to. @param {{ code: string, reference: any }} one */
-function place({ code, reference }) {
-  const [kind, id] = String(reference ?? "").split(/[ :/]/);
-  if (kind === "knowledgebase" && id) return to(`/knowledge/${id}`);
-  if (kind === "document") return to("/knowledge");
-  if (kind === "campaign" && id) return to(`/campaigns/${id}`);
-  if (kind === "assistant" && id) return to(`/assistants/${id}`);
-  if (code.includes("webhook")) return to("/webhooks", { status: "exhausted" });
-  return null;
+/** @param {number} value */
+const rounded = (value) => count(Math.round(value * 10) / 10);
+
+/** @param {{ of: any }} props */
+function Attention({ of }) {
+  const href = place(of.reference);
+  return html`<li class="row"><${Badge} state="warn" tone="warn" words=${text.attention[of.code] ?? label(of.code)} /><span class="grow">${of.message}</span>${href && html`<a href=${href}>${text.look}<span class="visually-hidden">: ${text.attention[of.code] ?? of.code}</span></a>`}</li>`;
+}
+
+/** Pages of what a reference names. @type {Record<string, (id: string) => string>} */
+const PLACES = {
+  assistant: (id) => to(`/assistants/${id}`),
+  knowledgebase: (id) => to(`/knowledge/${id}`),
+  campaign: (id) => to(`/campaigns/${id}`),
+  number: () => to("/numbers"),
+  trunk: (id) => to(`/numbers/trunks/${id}`),
+  call: (id) => to(`/calls/${id}`),
+  account: () => to("/account"),
+};
+
+/** Where something that needs attention is seen to. @param {string} reference a kind and an id */
+function place(reference) {
+  const [kind, id] = reference.split(" ");
+  return PLACES[kind]?.(id) ?? null;
 }
 
 /** @param {{ of: any }} props */
 function Campaign({ of: { id, name, progress, forecast_at: forecast } }) {
-  const { done, total } = share(progress);
-  return html`<div class="meter"><a href=${to(`/campaigns/${id}`)}>${name}</a>
-    <div class="track" role="img" aria-label=${percent(done, total)}><i style=${{ width: percent(done, total), background: "var(--accent)" }}></i></div>
-    <span class="small muted">${percent(done, total)} · ${forecast ? text.home.until(minute(forecast), ago(forecast)) : text.home.noForecast}</span></div>`;
-}
-
-/** @param {any} progress a share of 1, or sums of leads */
-function share(progress) {
-  if (typeof progress === "number") return { done: progress, total: 1 };
-  const leads = progress?.leads ?? progress ?? {};
-  return { done: leads.done ?? (leads.completed ?? 0) + (leads.reached_max_retries ?? 0) + (leads.blacklisted ?? 0), total: leads.total ?? 0 };
+  return html`<div class="stack tight"><div class="row spread"><a href=${to(`/campaigns/${id}`)}>${name}</a><span class="small muted">${percent(progress, 1)} · ${forecast ? text.home.until(minute(forecast), ago(forecast)) : text.home.noForecast}</span></div>
+    <div class="bar" role="img" aria-label=${percent(progress, 1)}><i style=${{ width: percent(progress, 1) }}></i></div></div>`;
 }
 
 /** The first steps of a new account, one click each. */

@@ -24,7 +24,7 @@ export function keep(name, values) {
 }
 
 /** @param {string} name @returns {any} null where there is none */
-export function kept(name) {
+export function drafted(name) {
   try {
     return JSON.parse(sessionStorage.getItem(PREFIX + name) ?? "null");
   } catch {

@@ -6,7 +6,7 @@ import { label } from "../format.js";
 import { body, changes, check, form, initial, narrowed } from "../schema.js";
 import { text } from "../text.js";
 import { html, useEffect, useMemo, useRef, useState } from "./base.js";
-import { forget, keep, kept } from "./drafts.js";
+import { drafted, forget, keep } from "./drafts.js";
 import { controlId, Fields } from "./fields.js";
 import { Notice, Panel } from "./parts.js";
 
@@ -33,22 +33,21 @@ export function SchemaForm(props) {
     const { fields, rules } = form(schema);
     return { fields: order ? [...fields].sort((a, b) => order(a.name) - order(b.name)) : fields, rules };
   }, [schema]);
-  const start = useMemo(() => initial(whole.fields, stored ?? preset), [stored]);
-  const found = useRef(draft ? kept(draft) : null);
+  const start = useSame(initial(whole.fields, stored ?? preset));
+  const found = useRef(draft ? drafted(draft) : null);
   const [values, setValues] = useState(() => ({ ...start, ...found.current }));
   const [restored, setRestored] = useState(Boolean(found.current) && JSON.stringify({ ...start, ...found.current }) !== JSON.stringify(start));
   const [errors, setErrors] = useState(/** @type {Record<string, string[]>} */ ({}));
   const asked = { fields: whole.fields.filter(({ name }) => show(name, values)), rules: whole.rules };
   const dirty = JSON.stringify(values) !== JSON.stringify(start);
+  const kept = useDraft(draft, values, dirty);
   const before = useRef(start);
   useEffect(() => {
-    if (before.current !== start) setValues(start);
+    // A row that was read again replaces what stands here, but nothing that was typed since.
+    if (before.current !== start && (kept.settled() || JSON.stringify(values) === JSON.stringify(before.current))) setValues(start);
     before.current = start;
   }, [start]);
-  useEffect(() => {
-    watch?.(values);
-  }, [values]);
-  const settled = useDraft(draft, values, dirty);
+  useEffect(() => watch?.(values), [values]);
   const set = (/** @type {string} */ path, /** @type {any} */ value) => {
     setValues((/** @type {any} */ now) => changed(now, path.split("."), value));
     if (errors[path]) setErrors(({ [path]: _, ...rest }) => rest);
@@ -59,7 +58,7 @@ export function SchemaForm(props) {
     setErrors({});
     setRestored(false);
   };
-  const [submit, busy, failure] = useSubmit({ ...props, asked, start, values, setErrors, saved: () => (settled(), setRestored(false)) });
+  const [submit, busy, failure] = useSubmit({ ...props, asked, start, values, setErrors, saved: () => (kept.settle(), setRestored(false)) });
   const narrow = narrowed(asked.rules, values);
   const parts = partsOf(asked.fields, typeof sections === "function" ? sections(values) : sections);
   return html`<form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
@@ -74,8 +73,15 @@ export function SchemaForm(props) {
   </form>`;
 }
 
-/** Keeps what was typed: a moment after it was, and when the form or the whole page goes. What it returns ends that, until
- * something is typed again. @param {string | undefined} name @param {Record<string, any>} values @param {boolean} dirty @returns {() => void} */
+/** The same object as long as it holds the same. @template T @param {T} value @returns {T} */
+function useSame(value) {
+  const held = useRef(value);
+  if (JSON.stringify(held.current) !== JSON.stringify(value)) held.current = value;
+  return held.current;
+}
+
+/** Keeps what was typed: a moment after it was, and when the form or the whole page goes. `settle` ends that, until
+ * something is typed again. @param {string | undefined} name @param {Record<string, any>} values @param {boolean} dirty */
 function useDraft(name, values, dirty) {
   const now = useRef({ values, dirty, saved: /** @type {any} */ (null) });
   Object.assign(now.current, { values, dirty });
@@ -92,9 +98,12 @@ function useDraft(name, values, dirty) {
     addEventListener("pagehide", write);
     return () => (removeEventListener("pagehide", write), write());
   }, []);
-  return () => {
-    now.current.saved = now.current.values;
-    if (name) forget(name);
+  return {
+    settle() {
+      now.current.saved = now.current.values;
+      if (name) forget(name);
+    },
+    settled: () => now.current.saved === now.current.values,
   };
 }
 

@@ -1,4 +1,5 @@
-// Tables of rows, and their pages. On narrow screens a table scrolls by itself, never the page.
+// Tables of rows, and their pages. On a phone each row is a card with the names of its cells; the roles are written out,
+// since a cell that is laid out otherwise would lose its own.
 
 import { count } from "../format.js";
 import { filter, go, route, to } from "../router.js";
@@ -12,9 +13,9 @@ import { useOptions } from "./references.js";
  *   `href` the page of a row; its first cell is then a link */
 export function Table({ label, columns, rows, href, empty }) {
   if (!rows.length && empty) return empty;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table>
-    <thead><tr>${columns.map(({ name, number, title }) => html`<th scope="col" class=${number ? "number" : undefined} title=${title}>${name}</th>`)}</tr></thead>
-    <tbody>${rows.map((row, at) => html`<${Row} key=${row.id ?? at} row=${row} columns=${columns} href=${href?.(row) ?? null} />`)}</tbody>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table role="table">
+    <thead role="rowgroup"><tr role="row">${columns.map(({ name, number, title }) => html`<th scope="col" role="columnheader" class=${number ? "number" : undefined} title=${title}>${name}</th>`)}</tr></thead>
+    <tbody role="rowgroup">${rows.map((row, at) => html`<${Row} key=${row.id ?? at} row=${row} columns=${columns} href=${href?.(row) ?? null} />`)}</tbody>
   </table></div>`;
 }
 
@@ -26,10 +27,10 @@ function Row({ row, columns, href }) {
     if (String(getSelection())) return;
     go(href);
   };
-  return html`<tr class=${href ? "link" : undefined} onClick=${open}>
-    ${columns.map(({ cell, number, clip }, at) => {
+  return html`<tr role="row" class=${href ? "link" : undefined} onClick=${open}>
+    ${columns.map(({ name, cell, number, clip }, at) => {
       const held = cell(row);
-      return html`<td class=${number ? "number" : clip ? "clip" : undefined}>${at === 0 && href ? html`<a class="cell" href=${href}>${held}</a>` : held}</td>`;
+      return html`<td role="cell" data-name=${name} class=${number ? "number" : clip ? "clip" : undefined}><div>${at === 0 && href ? html`<a class="cell" href=${href}>${held}</a>` : held}</div></td>`;
     })}
   </tr>`;
 }

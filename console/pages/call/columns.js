@@ -24,8 +24,8 @@ export const callColumns = () => [
   { name: text.calls.assistant, cell: (row) => row.assistant_name, clip: true },
   { name: text.calls.type, cell: (row) => text.states[row.type] ?? row.type },
   { name: text.calls.status, cell: (row) => html`<${Badge} state=${row.status} />` },
-  { name: text.calls.ended, cell: (row) => why(row.ended_reason), clip: true },
+  { name: text.calls.ended, cell: (row) => html`<span class="nowrap">${why(row.ended_reason)}</span>` },
   { name: text.calls.outcome, cell: (row) => outcome(row.evaluation) },
   { name: text.calls.duration, cell: (row) => (over(row.status) || row.duration ? duration(row.duration) : "–"), number: true },
-  { name: text.calls.cost, cell: (row) => money(row.total_cost), number: true },
+  { name: text.calls.cost, cell: (row) => money(row.total_cost, true), number: true },
 ];

@@ -63,7 +63,7 @@ function Latency({ of, turns }) {
 function Cost({ call }) {
   const parts = Object.entries(call.cost_breakdown ?? {}).filter(([, value]) => value);
   return html`<${Panel} title=${text.calls.cost} actions=${html`<strong>${money(call.total_cost)}</strong>`}>
-    ${parts.length ? parts.map(([name, value]) => html`<div class="meter small" key=${name}><span>${text.call.parts[name] ?? label(name)}</span><div class="track"><i style=${{ width: percent(Number(value), call.total_cost), background: "var(--accent)" }}></i></div><span>${money(Number(value))}</span></div>`)
+    ${parts.length ? parts.map(([name, value]) => html`<div class="meter small" key=${name}><span>${text.call.parts[name] ?? label(name)}</span><div class="track"><i style=${{ width: percent(Number(value), call.total_cost), background: "var(--accent)" }}></i></div><span>${money(Number(value), true)}</span></div>`)
       : html`<${Facts} of=${[[text.call.carrier, money(call.carrier_cost)], [text.call.rest, money(call.total_cost - call.carrier_cost)]]} />`}
   <//>`;
 }
