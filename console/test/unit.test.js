@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { posix } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
@@ -177,6 +178,18 @@ describe("what is served", () => {
       assert.doesNotMatch(source, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerously|\beval\(|new Function/, path);
       assert.doesNotMatch(source, /https?:\/\/(?!127\.0\.0\.1)/, path);
     }
+  });
+  test("preloads the modules of the start, so that they are not asked for one after the other", () => {
+    const start = new Set();
+    const walk = (/** @type {string} */ path) => {
+      if (start.has(path)) return;
+      start.add(path);
+      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(/^(?:import|export)\b[^;]*?from\s*"(\.[^"]+)"/gm)) walk(posix.join(posix.dirname(path), name));
+      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(/from"(\.[^"]+)"/g)) walk(posix.join(posix.dirname(path), name));
+    };
+    walk("app.js");
+    const named = [...readFileSync(`${HERE}index.html`, "utf8").matchAll(/modulepreload" href="\/console\/([^"]+)"/g)].map(([, path]) => path);
+    assert.deepEqual(named, [...start].filter((path) => path !== "app.js").sort());
   });
   test("has short files", () => {
     const long = files(HERE).filter((one) => one.endsWith(".js") && !one.includes("/vendor/") && !one.endsWith("/text.js")).filter((one) => readFileSync(one, "utf8").split("\n").length > 300);
