@@ -6,6 +6,7 @@ const plural = (number, one, many) => `${number} ${number === 1 ? one : many}`;
 export const text = {
   name: "Switchboard",
   navigation: "Main",
+  zone: (/** @type {string} */ zone) => `Times in ${zone}`,
   menu: "Menu",
   skip: "Skip to content",
   loading: "Loading…",
@@ -72,7 +73,7 @@ export const text = {
     needed: "required",
     sections: "Sections",
     choose: "Choose…",
-    none: "None",
+    none: "Not set",
     nothing: "There is nothing to choose from yet.",
     other: (/** @type {string} */ id) => `#${id} (in use here)`,
     chosen: (/** @type {number} */ chosen, /** @type {number} */ all) => `${chosen} of ${all} chosen`,

@@ -1,7 +1,6 @@
 // Numbers that are never called.
 
 import { post, remove } from "../api.js";
-import { zone } from "../format.js";
 import { route, to } from "../router.js";
 import { parameters } from "../schema.js";
 import { text } from "../text.js";
@@ -43,6 +42,6 @@ export default function DoNotCall() {
 const columns = (drop) => [
   { name: text.dnc.phone, cell: (row) => row.phone_number },
   { name: text.dnc.reason, cell: (row) => row.reason ?? "", clip: true },
-  { name: `${text.dnc.added} (${zone()})`, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.dnc.added, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: "", cell: (row) => html`<button type="button" class="quiet" aria-label=${`${text.remove}: ${row.phone_number}`} onClick=${() => drop(row)}>${text.remove}</button>` },
 ];

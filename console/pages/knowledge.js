@@ -1,7 +1,7 @@
 // Knowledgebases: what assistants know.
 
 import { post } from "../api.js";
-import { count, zone } from "../format.js";
+import { count } from "../format.js";
 import { go, to } from "../router.js";
 import { text } from "../text.js";
 import { html, useState } from "../ui/base.js";
@@ -31,5 +31,5 @@ const columns = () => [
   { name: text.knowledge.status, cell: (row) => html`<${Badge} state=${row.status} words=${row.status_label} />` },
   { name: text.knowledge.documents, cell: (row) => count(row.documents_count), number: true },
   { name: text.knowledge.assistants, cell: (row) => count(row.assistants_count), number: true },
-  { name: `${text.knowledge.changed} (${zone()})`, cell: (row) => html`<${Time} at=${row.updated_at} />` },
+  { name: text.knowledge.changed, zoned: true, cell: (row) => html`<${Time} at=${row.updated_at} />` },
 ];

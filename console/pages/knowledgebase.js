@@ -1,7 +1,6 @@
 // One knowledgebase: its documents with their progress, and a search that shows what an assistant would find.
 
 import { patch, post, remove, request } from "../api.js";
-import { zone } from "../format.js";
 import { go, to } from "../router.js";
 import { text } from "../text.js";
 import { html, useState } from "../ui/base.js";
@@ -70,7 +69,7 @@ const columns = (erase) => [
   { name: text.knowledge.documentName, cell: (row) => row.name, clip: true },
   { name: text.knowledge.type, cell: (row) => row.type_label },
   { name: text.knowledge.status, cell: (row) => html`<${Badge} state=${row.status} words=${row.status_label} />${row.progress && row.status === "processing" && html` <span class="muted small">${text.knowledge.progress(row.progress.done, row.progress.total)}</span>`}${row.failure_reason && html`<p class="small">${row.failure_reason}</p>`}`, clip: true },
-  { name: `${text.knowledge.added} (${zone()})`, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.knowledge.added, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: "", cell: (row) => html`<button type="button" class="quiet danger" aria-label=${`${text.erase}: ${row.name}`} onClick=${() => erase(row)}>${text.erase}</button>` },
 ];
 

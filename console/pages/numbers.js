@@ -1,7 +1,7 @@
 // Numbers: those that the account has, new ones from the carrier, SIP trunks and caller ids.
 
 import { get, post, put, remove } from "../api.js";
-import { money, zone } from "../format.js";
+import { money } from "../format.js";
 import { go, to } from "../router.js";
 import { parameters } from "../schema.js";
 import { text } from "../text.js";
@@ -52,7 +52,7 @@ const columns = (rename, release) => [
   { name: text.numbers.country, cell: (row) => row.country_code ?? "–" },
   { name: text.numbers.sms, cell: (row) => (row.sms_capable ? text.yes : text.no) },
   { name: text.numbers.verified, cell: (row) => (row.verified ? html`<${Badge} state="ok" words=${text.yes} />` : html`<${Badge} state="warn" tone="warn" words=${text.numbers.notVerified} />`) },
-  { name: `${text.numbers.since} (${zone()})`, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.numbers.since, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: "", cell: (row) => html`<span class="row"><button type="button" class="quiet" aria-label=${`${text.numbers.rename}: ${row.phone_number}`} onClick=${() => rename(row)}>${text.numbers.rename}</button><button type="button" class="quiet danger" aria-label=${`${text.numbers.release}: ${row.phone_number}`} onClick=${() => release(row)}>${text.numbers.release}</button></span>` },
 ];
 

@@ -1,7 +1,6 @@
 // Mid-call tools: endpoints that assistants may call.
 
 import { post } from "../api.js";
-import { zone } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html } from "../ui/base.js";
@@ -30,5 +29,5 @@ const columns = () => [
   { name: text.tools.method, cell: (row) => row.method },
   { name: text.tools.endpoint, cell: (row) => row.endpoint, clip: true },
   { name: text.tools.timeout, cell: (row) => `${row.timeout} s`, number: true },
-  { name: `${text.tools.changed} (${zone()})`, cell: (row) => html`<${Time} at=${row.updated_at} />` },
+  { name: text.tools.changed, zoned: true, cell: (row) => html`<${Time} at=${row.updated_at} />` },
 ];

@@ -1,7 +1,7 @@
 // Webhooks: what was sent and what came of it, the secrets that sign it, and the account's feed as it happens.
 
 import { get, post } from "../api.js";
-import { span, zone } from "../format.js";
+import { span } from "../format.js";
 import { follow } from "../live.js";
 import { go, route, to } from "../router.js";
 import { parameters } from "../schema.js";
@@ -36,7 +36,7 @@ function Deliveries() {
 
 /** @param {(id: number) => void} resend @param {boolean} busy @returns {import("../ui/table.js").Column[]} */
 const columns = (resend, busy) => [
-  { name: `${text.webhooks.at} (${zone()})`, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.webhooks.at, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: text.webhooks.event, cell: (row) => html`<code>${row.event}</code>` },
   { name: text.webhooks.call, cell: (row) => (row.call_id ? html`<a href=${to(`/calls/${row.call_id}`)}>${row.call_id}</a>` : "–") },
   { name: text.webhooks.url, cell: (row) => row.url, clip: true },

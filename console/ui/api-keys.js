@@ -1,7 +1,6 @@
 // API keys of an account: by the account itself and by the operator.
 
 import { post, remove } from "../api.js";
-import { zone } from "../format.js";
 import { text } from "../text.js";
 import { html, useState } from "./base.js";
 import { confirm, Dialog } from "./dialog.js";
@@ -35,7 +34,7 @@ export function ApiKeys({ path, title }) {
 const columns = (drop) => [
   { name: text.keys.name, cell: (row) => row.name, clip: true },
   { name: text.keys.scope, cell: (row) => html`<${Badge} state="" tone="plain" words=${row.read_only ? text.keys.readOnly : text.keys.readWrite} />` },
-  { name: `${text.keys.used} (${zone()})`, cell: (row) => (row.last_used_at ? html`<${Time} at=${row.last_used_at} />` : text.keys.never) },
+  { name: text.keys.used, zoned: true, cell: (row) => (row.last_used_at ? html`<${Time} at=${row.last_used_at} />` : text.keys.never) },
   { name: text.keys.created, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: text.keys.expires, cell: (row) => (row.expires_at ? html`<${Time} at=${row.expires_at} />` : text.keys.never) },
   { name: "", cell: (row) => html`<button type="button" class="quiet danger" aria-label=${`${text.erase}: ${row.name}`} onClick=${() => drop(row)}>${text.erase}</button>` },

@@ -113,7 +113,7 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
     return html`<${Choice} ...${common} value=${value} required=${required || field.standard !== undefined} options=${options} loaded />`;
   }
   if (field.kind === "long" || field.kind === "json") {
-    return html`<textarea ...${common} class=${field.kind === "json" ? "mono" : undefined} rows=${(field.max ?? 0) > 10_000 ? 14 : 3} spellcheck=${field.kind === "long"} value=${value ?? ""}></textarea>`;
+    return html`<textarea ...${common} class=${field.kind === "json" ? "mono" : undefined} rows=${(field.max ?? 0) > 10_000 ? 14 : (field.max ?? 0) > 2_048 ? 4 : 2} spellcheck=${field.kind === "long"} value=${value ?? ""}></textarea>`;
   }
   if (field.kind === "number") {
     return html`<input ...${common} type="text" inputmode=${field.integer ? "numeric" : "decimal"} value=${value ?? ""} placeholder=${range(field)} />`;

@@ -1,5 +1,6 @@
 // The frame around every page: navigation, who is signed in, and the page of the address, loaded when it is asked for.
 
+import { zone } from "../format.js";
 import { signOut, signOutOperator } from "../login.js";
 import { route, ROUTES, to } from "../router.js";
 import { loadDocument } from "../schema.js";
@@ -40,7 +41,7 @@ export function Shell() {
   if (!present(shown?.role ?? role)) return html`<${Door} role=${role} /><${Toasts} />`;
   return html`<a class="skip" href="#main" onClick=${skip}>${text.skip}</a>
     <div class="frame">
-      <div class="topbar"><button type="button" aria-expanded=${open ? "true" : "false"} aria-controls="side" onClick=${() => setOpen(!open)}>${text.menu}</button><span class="brand">${text.name}</span></div>
+      <div class="topbar"><button type="button" aria-expanded=${open ? "true" : "false"} aria-controls="side" onClick=${() => setOpen(!open)}>${text.menu}</button><span class="brand">${text.name}</span><span class="zone muted small">${text.zone(zone())}</span></div>
       <${Side} open=${open} current=${shown?.pattern === "/operator" ? "/operator" : path} />
       ${open && html`<div class="veil" onClick=${() => setOpen(false)}></div>`}
       <main id="main" tabindex="-1"><${Page} key=${shown?.module + JSON.stringify(route.value.params)} row=${shown ?? null} params=${route.value.params} /></main>
@@ -77,6 +78,7 @@ function Who() {
     <label class="visually-hidden" for="theme">${text.theme.title}</label>
     <select id="theme" value=${theme.value} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>
       ${/** @type {const} */ (["auto", "light", "dark"]).map((one) => html`<option value=${one} selected=${theme.value === one}>${text.theme[one]}</option>`)}</select>
+    <p class="muted">${text.zone(zone())}</p>
     ${me && html`<p class="muted">${me.email}</p><div class="row"><button type="button" class="quiet" onClick=${signOut}>${text.login.out}</button></div>`}
     ${operator.value && html`<div class="row"><button type="button" class="quiet" onClick=${signOutOperator}>${text.login.outOperator}</button></div>`}
   </div>`;

@@ -4,7 +4,7 @@ import { ApiError, post, send } from "../../api.js";
 import { messages } from "../../live.js";
 import { text } from "../../text.js";
 import { html, useEffect, useRef, useState } from "../../ui/base.js";
-import { Badge, Json, Notice, Panel } from "../../ui/parts.js";
+import { Json, Notice, Panel } from "../../ui/parts.js";
 
 /** @typedef {{ role: "user" | "assistant" | "failed", content: string, function_calls?: any[] }} Said */
 
@@ -80,7 +80,7 @@ async function turn(id, message, show) {
 function Bubble({ of, again }) {
   if (of.role === "failed") return html`<div class="bubble failed"><button type="button" class="link" onClick=${() => again(of.content)}>${text.assistants.resend}</button></div>`;
   return html`<div class=${`bubble ${of.role}`}>
-    ${(of.function_calls ?? []).map((call, at) => html`<details key=${at} class="small"><summary>${text.assistants.asked(call.name)} <${Badge} state="ok" tone="plain" words=${call.name} /></summary>
+    ${(of.function_calls ?? []).map((call, at) => html`<details key=${at} class="small"><summary>${text.assistants.asked(call.name)}</summary>
       <div class="stack tight"><strong>${text.assistants.request}</strong><${Json} value=${call.arguments} name=${text.assistants.request} /><strong>${text.assistants.answer}</strong><${Json} value=${call.result} name=${text.assistants.answer} /></div></details>`)}
     ${of.content}</div>`;
 }

@@ -1,6 +1,6 @@
 // Columns of a list of calls, the same wherever calls are listed.
 
-import { duration, money, zone } from "../../format.js";
+import { duration, money } from "../../format.js";
 import { text } from "../../text.js";
 import { html } from "../../ui/base.js";
 import { Badge, Time } from "../../ui/parts.js";
@@ -19,7 +19,7 @@ export function outcome(evaluation) {
 
 /** @returns {import("../../ui/table.js").Column[]} */
 export const callColumns = () => [
-  { name: `${text.calls.when} (${zone()})`, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.calls.when, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: text.calls.customer, cell: (row) => html`<span class="nowrap">${row.client_phone_number ?? row.from_raw ?? "–"}</span>` },
   { name: text.calls.assistant, cell: (row) => row.assistant_name, clip: true },
   { name: text.calls.type, cell: (row) => text.states[row.type] ?? row.type },

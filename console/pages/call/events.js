@@ -1,6 +1,6 @@
 // A call's events as the service keeps them.
 
-import { clock, offset, zone } from "../../format.js";
+import { clock, offset } from "../../format.js";
 import { text } from "../../text.js";
 import { html, useState } from "../../ui/base.js";
 import { Panel } from "../../ui/parts.js";
@@ -14,7 +14,7 @@ export function Events({ events, zero }) {
   const columns = [
     { name: "seq", cell: (/** @type {any} */ row) => row.seq, number: true },
     { name: text.call.offset, cell: (/** @type {any} */ row) => signed(Date.parse(row.at) - zero), number: true },
-    { name: `${text.call.clock} (${zone()})`, cell: (/** @type {any} */ row) => html`<span class="nowrap">${clock(row.at)}</span>` },
+    { name: text.call.clock, zoned: true, cell: (/** @type {any} */ row) => html`<span class="nowrap">${clock(row.at)}</span>` },
     { name: text.call.type, cell: (/** @type {any} */ row) => html`<code>${row.type}</code>` },
     { name: text.call.members, cell: (/** @type {any} */ { seq, at, type, ...rest }) => (Object.keys(rest).length ? html`<code>${JSON.stringify(rest)}</code>` : ""), clip: true },
   ];

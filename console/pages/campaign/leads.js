@@ -1,7 +1,6 @@
 // The leads of a campaign, with filters in the address, and the form of one more.
 
 import { post } from "../../api.js";
-import { zone } from "../../format.js";
 import { route, to } from "../../router.js";
 import { parameters } from "../../schema.js";
 import { text } from "../../text.js";
@@ -44,5 +43,5 @@ const columns = () => [
   { name: text.campaigns.status, cell: (row) => html`<${Badge} state=${row.status} />` },
   { name: text.campaigns.variables, cell: (row) => Object.entries(row.variables ?? {}).map(([name, value]) => html`<span class="member small" key=${name}><span class="muted">${name}</span> ${typeof value === "string" ? value : JSON.stringify(value)} </span>`), clip: true },
   { name: text.campaigns.contacts, cell: (row) => row.secondary_contacts?.length || "", number: true },
-  { name: `${text.campaigns.created} (${zone()})`, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.campaigns.created, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
 ];

@@ -1,7 +1,7 @@
 // Accounts that the operator hosts, and the way to a new one.
 
 import { post } from "../../api.js";
-import { money, zone } from "../../format.js";
+import { money } from "../../format.js";
 import { route, to } from "../../router.js";
 import { text } from "../../text.js";
 import { html, useState } from "../../ui/base.js";
@@ -37,5 +37,5 @@ const columns = () => [
   { name: text.operator.state, cell: (row) => html`<${Badge} state=${row.status} />` },
   { name: text.operator.plan, cell: (row) => row.plan },
   { name: text.operator.balance, cell: (row) => (row.balance === null ? text.operator.unmetered : money(row.balance)), number: true },
-  { name: `${text.operator.created} (${zone()})`, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.operator.created, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
 ];

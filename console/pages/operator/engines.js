@@ -1,7 +1,7 @@
 // Engines that are attached, and the tokens that they attach with.
 
 import { post, remove } from "../../api.js";
-import { count, percent, zone } from "../../format.js";
+import { count, percent } from "../../format.js";
 import { text } from "../../text.js";
 import { html, useState } from "../../ui/base.js";
 import { confirm, Dialog } from "../../ui/dialog.js";
@@ -31,7 +31,7 @@ const columns = (drain, busy) => [
   { name: text.operator.legs, cell: (row) => row.legs.join(", ") || "–" },
   { name: text.operator.calls, cell: (row) => `${count(row.running)} / ${count(row.capacity)}`, number: true },
   { name: text.operator.load, cell: (row) => (row.load === null ? "–" : percent(row.load, 1)), number: true },
-  { name: `${text.operator.seen} (${zone()})`, cell: (row) => html`<${Time} at=${row.seen_at} />` },
+  { name: text.operator.seen, zoned: true, cell: (row) => html`<${Time} at=${row.seen_at} />` },
   { name: "", cell: (row) => html`<button type="button" disabled=${busy} aria-label=${`${row.draining ? text.operator.undrain : text.operator.drain}: ${row.name}`} onClick=${() => drain(row)}>${row.draining ? text.operator.undrain : text.operator.drain}</button>` },
 ];
 
@@ -54,7 +54,7 @@ function Tokens() {
     <${Await} of=${list}>${(/** @type {any} */ { data }) => html`<${Table} label=${text.operator.tokens} rows=${data} empty=${html`<p class="loading">${text.operator.noEnginesWords}</p>`} columns=${[
       { name: text.operator.name, cell: (/** @type {any} */ row) => row.name, clip: true },
       { name: text.operator.telephony, cell: (/** @type {any} */ row) => (row.telephony ? text.yes : text.no) },
-      { name: `${text.operator.created} (${zone()})`, cell: (/** @type {any} */ row) => html`<${Time} at=${row.created_at} />` },
+      { name: text.operator.created, zoned: true, cell: (/** @type {any} */ row) => html`<${Time} at=${row.created_at} />` },
       { name: "", cell: (/** @type {any} */ row) => html`<button type="button" class="quiet danger" aria-label=${`${text.erase}: ${row.name}`} onClick=${() => drop(row)}>${text.erase}</button>` },
     ]} />`}<//><//>
     ${adding && html`<${Dialog} title=${text.operator.newToken} close=${close}>${token ? html`<${Notice} tone="warn" role="alert">${text.keys.once}<//><${Copy} value=${token} name=${text.keys.token} /><div class="row"><button type="button" onClick=${close}>${text.close}</button></div>` : html`<${SchemaForm} schema="NewEngineToken" save=${save} verb=${text.operator.newToken} cancel=${close} />`}<//>`}`;

@@ -1,7 +1,7 @@
 // Durable work: how much of each kind waits and runs, and jobs that were set aside.
 
 import { post, remove } from "../../api.js";
-import { count, zone } from "../../format.js";
+import { count } from "../../format.js";
 import { filter, route, to } from "../../router.js";
 import { parameters } from "../../schema.js";
 import { text } from "../../text.js";
@@ -42,7 +42,7 @@ const queueColumns = () => [
   { name: text.operator.waiting, cell: (row) => count(row.waiting), number: true },
   { name: text.operator.running, cell: (row) => count(row.running), number: true },
   { name: text.operator.setAside, cell: (row) => (row.set_aside ? html`<${Badge} state="set_aside" words=${count(row.set_aside)} />` : count(0)), number: true },
-  { name: `${text.operator.oldest} (${zone()})`, cell: (row) => html`<${Time} at=${row.oldest_at} />` },
+  { name: text.operator.oldest, zoned: true, cell: (row) => html`<${Time} at=${row.oldest_at} />` },
 ];
 
 /** @param {(id: number) => void} retry @param {(id: number) => void} drop @returns {import("../../ui/table.js").Column[]} */
@@ -51,7 +51,7 @@ const jobColumns = (retry, drop) => [
   { name: text.operator.reference, cell: (row) => html`${row.reference} ${row.account_id && html`<a class="small" href=${to(`/operator/accounts/${row.account_id}`)}>${text.operator.account} ${row.account_id}</a>`}`, clip: true },
   { name: text.operator.state, cell: (row) => html`<${Badge} state=${row.state} />` },
   { name: text.operator.attempts, cell: (row) => count(row.attempts), number: true },
-  { name: `${text.operator.due} (${zone()})`, cell: (row) => html`<${Time} at=${row.due_at} />` },
+  { name: text.operator.due, zoned: true, cell: (row) => html`<${Time} at=${row.due_at} />` },
   { name: text.operator.lastError, cell: (row) => row.last_error ?? "–", clip: true },
   { name: "", cell: (row) => row.state === "set_aside" && html`<span class="row"><button type="button" aria-label=${`${text.operator.retry}: ${row.reference}`} onClick=${() => retry(row.id)}>${text.operator.retry}</button><button type="button" class="quiet danger" aria-label=${`${text.operator.drop}: ${row.reference}`} onClick=${() => drop(row.id)}>${text.operator.drop}</button></span>` },
 ];
