@@ -9,16 +9,15 @@ import { allow, forgetAll } from "./ui/drafts.js";
 /** @param {{ email: string, password: string, stay: boolean }} typed */
 export async function signIn({ email, password, stay }) {
   const body = stay ? { email, password, remember: true } : { email, password };
-  await admit(await request("POST", "/user/login", { body }), stay);
+  await admit(await request("POST", "/user/login", { body }));
 }
 
-/** Keeps what a login answered, and asks who it is. @param {any} told @param {boolean} stay */
-async function admit(told, stay) {
-  const before = account.value;
-  const token = { token: told.token, csrf: told.csrf ?? null };
-  account.value = { ...token, me: before?.me ?? { ...told.user, timezone: "", plan: "", total_balance: 0 } };
-  account.value = { ...token, me: await get("/user/me") };
-  remember(stay);
+/** Keeps what a login answered, and asks who it is. Where there is a cookie, the token itself is not kept. @param {any} told */
+async function admit({ token, csrf = null, user }) {
+  const held = csrf ? { token: null, csrf } : { token, csrf: null };
+  remember(csrf);
+  account.value = { ...held, me: account.value?.me ?? { ...user, timezone: "", plan: "", total_balance: 0 } };
+  account.value = { ...held, me: await get("/user/me") };
   allow();
   resume(true);
 }
@@ -42,16 +41,17 @@ export async function enter() {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) {
     history.replaceState(null, "", location.pathname + location.search);
-    await request("POST", "/user/login/code", { body: { code } }).then((told) => admit(told, false), () => {});
-  } else if (remembered()) {
-    await get("/user/me").then((me) => (account.value = { token: null, csrf: null, me }), () => remember(false));
+    await request("POST", "/user/login/code", { body: { code } }).then(admit, () => {});
+    return;
   }
+  const csrf = remembered();
+  if (csrf) await get("/user/me").then((me) => (account.value = { token: null, csrf, me }), () => remember(null));
 }
 
 /** Signs the account out, here and at the service. */
 export async function signOut() {
   await request("POST", "/user/logout", { body: {} }).catch(() => {});
-  remember(false);
+  remember(null);
   forgetAll();
   account.value = null;
   if (!operator.value) history.replaceState(null, "", `${BASE}/`);

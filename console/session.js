@@ -1,5 +1,6 @@
 // Who is signed in. Tokens are in memory alone; a reload forgets them, except where the person chose to stay signed in:
-// then the service's cookie, which no script can read, signs the account in again.
+// then the service's cookie, which no script can read, speaks for the account. Writes by it show a text that is worth
+// nothing without the cookie, and so may be kept beside it.
 
 import { signal } from "./ui/base.js";
 
@@ -43,14 +44,14 @@ export function resume(again) {
   for (const resolve of all) resolve(again);
 }
 
-/** Name of the mark that a cookie may be there, so that nobody else is asked for one. */
-const REMEMBERED = "switchboard.remembered";
+/** Name under which the text is kept that writes by cookie show. */
+const REMEMBERED = "switchboard.csrf";
 
-/** @param {boolean} yes */
-export function remember(yes) {
-  if (yes) localStorage.setItem(REMEMBERED, "1");
+/** @param {string | null} csrf null: this browser is not remembered */
+export function remember(csrf) {
+  if (csrf) localStorage.setItem(REMEMBERED, csrf);
   else localStorage.removeItem(REMEMBERED);
 }
 
-/** Whether this browser may hold a cookie of the service. */
-export const remembered = () => localStorage.getItem(REMEMBERED) === "1";
+/** What writes by cookie show, where this browser may hold one. */
+export const remembered = () => localStorage.getItem(REMEMBERED);

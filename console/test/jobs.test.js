@@ -50,6 +50,13 @@ async function write(tab, role, name, typed) {
   await tab.page.keyboard.type(typed);
 }
 
+/** Chooses by typing the beginning of a choice, once there are any. @param {Tab} tab @param {string | RegExp} name @param {string} typed */
+async function choose(tab, name, typed) {
+  await reach(tab, "select", name);
+  await tab.page.waitForFunction((words) => [.../** @type {HTMLSelectElement} */ (document.activeElement).options].some((one) => one.text.startsWith(words)), {}, typed);
+  await tab.page.keyboard.type(typed);
+}
+
 /** @param {Tab} tab @param {string} role @param {string | RegExp} name */
 async function press(tab, role, name) {
   await reach(tab, role, name);
@@ -92,15 +99,11 @@ describe("by keyboard alone", () => {
     await write(tab, "field", /^Name/, "Vera, keyboard");
     await write(tab, "field", /^Initial message/, "Hello, this is Vera.");
     await write(tab, "field", /^System prompt/, "You are brief.");
-    await reach(tab, "select", /^Language/);
-    await tab.page.keyboard.type("English (US)");
-    await reach(tab, "select", /^Voice/);
-    await tab.page.keyboard.press("ArrowDown");
-    await reach(tab, "select", /^LLM model/);
-    await tab.page.keyboard.press("ArrowDown");
+    await choose(tab, /^Language/, "English (US)");
+    await choose(tab, /^Voice/, "Rachel");
+    await choose(tab, /^LLM model/, "GPT-4.1");
     await press(tab, "checkbox", "find_slots");
-    await reach(tab, "select", /^Knowledgebase$/);
-    await tab.page.keyboard.type("Clinic");
+    await choose(tab, /^Knowledgebase$/, "Clinic");
     await press(tab, "button", "Create assistant");
     await shows(tab, "Begin a conversation");
     assert.equal(await heading(tab), "Vera, keyboard");
@@ -136,8 +139,7 @@ describe("by keyboard alone", () => {
     await palette(tab, "New campaign");
     await tab.page.waitForSelector("dialog input");
     await write(tab, "field", /^Name/, "Keyboard campaign");
-    await reach(tab, "select", /^Assistant/);
-    await tab.page.keyboard.type("Anna");
+    await choose(tab, /^Assistant/, "Anna");
     await press(tab, "button", "Create campaign");
     await tab.page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Keyboard campaign");
     await press(tab, "link", "Import leads");
@@ -149,8 +151,7 @@ describe("by keyboard alone", () => {
     tab.expected.push(/import/);
     await chooser.accept([file]);
     await shows(tab, "no phone_number column");
-    await reach(tab, "select", /Telephone/);
-    await tab.page.keyboard.type("Phone");
+    await choose(tab, /Telephone/, "Phone");
     await shows(tab, "1 record of the first 100 would be left out");
     await press(tab, "button", "Import");
     await shows(tab, "Import finished");

@@ -184,3 +184,33 @@ test("keys of a single letter can be switched off, and ? tells of them", async (
   assert.equal(await page.$eval("main h1", (one) => one.textContent), "Home");
   faultless(tab, "keys");
 });
+
+test("who stays signed in is known after a reload, by a cookie that no script reads", async (context) => {
+  const { components } = await (await fetch(`${service.service}/openapi.json`)).json();
+  if (!components.schemas.Login.properties.remember) return context.skip("this binary keeps nobody signed in");
+  const tab = await open(browser, service.url);
+  const { page } = tab;
+  await page.goto(`${tab.url}/console/`);
+  await page.waitForSelector("#stay");
+  await page.click("#stay");
+  await page.type("input[name=email]", service.secrets.email);
+  await page.type("input[name=password]", service.secrets.password);
+  await entered(tab);
+  const [cookie] = await page.cookies();
+  assert.ok(cookie.httpOnly && cookie.sameSite === "Strict");
+  const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage, cookie: document.cookie }));
+  assert.ok(!kept.includes(cookie.value));
+  await page.reload();
+  await page.waitForSelector(".side");
+  await settled(page);
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Anna, by cookie");
+  await press(page, "Save");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Anna, by cookie");
+  await press(page, "Sign out");
+  await page.waitForSelector("input[name=email]");
+  await page.reload();
+  await page.waitForSelector("input[name=email]");
+  assert.equal((await page.cookies()).length, 0);
+  faultless(tab, "remembered");
+});
