@@ -52,6 +52,7 @@ mod progress;
 mod recall;
 mod recordings;
 mod refusals;
+mod remembered;
 mod reported;
 mod routes;
 mod silence;
