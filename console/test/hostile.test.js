@@ -48,7 +48,7 @@ async function spoil({ service: url, secrets, endpoint }) {
   const lead = (await owner("POST", "/user/lead", { campaign_id: campaign, phone_number: "+40700000001", variables: { customer_name: EVIL } })).data.id;
   await owner("POST", "/user/do-not-call", { phone_number: "+40700000777", reason: EVIL });
   await owner("POST", "/user/api-keys", { name: EVIL });
-  const call = await bring({ service: url, secrets, endpoint, url, embedded: false, stop: async () => {} }, assistant);
+  const call = await bring({ service: url, secrets, endpoint, url, embedded: false, cut: () => {}, stop: async () => {} }, assistant);
   await call.report({ type: "dialing" }, { type: "answered", answered_by: "human" }, { type: "transcript", sender: "human", text: EVIL }, { type: "transcript", sender: "bot", text: `${EVIL}\n${"very long ".repeat(400)}`, interrupted: true });
   await call.tool("evil_tool", { evil: EVIL });
   await call.ask(`parking ${EVIL}`);

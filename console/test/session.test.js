@@ -141,7 +141,9 @@ test("a running call is followed without a gap, through a broken connection, and
   await call.report({ type: "partial", turn: 3, text: "being spoken" });
   await shows(page, "being spoken");
   await page.setOfflineMode(true);
+  service.cut();
   for (let at = 6; at <= 12; at += 1) await line(at);
+  await shows(page, "Reconnecting");
   await page.setOfflineMode(false);
   await line(13);
   await shows(page, "Line number 13.");

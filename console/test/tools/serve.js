@@ -14,9 +14,11 @@ const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; ch
 /** What the console's pages are allowed. */
 export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Serves until `close` of what it resolves to. @param {number} port 0 picks one @param {string} service @returns {Promise<import("node:http").Server>} */
-export function serve(port, service) {
+/** Serves until `close` of what it resolves to. @param {number} port 0 picks one @param {string} service
+ * @param {{ folder?: boolean }} [how] without the folder, the service's own console @returns {Promise<import("node:http").Server>} */
+export function serve(port, service, { folder = true } = {}) {
   const server = createServer((asked, answer) => {
+    if (!folder) return pass(asked, answer, service);
     const path = decodeURIComponent(new URL(asked.url ?? "/", "http://x").pathname);
     const page = path === "/" || (path.startsWith("/console/") && !extname(path));
     if (page && asked.method === "GET" && (asked.headers.accept ?? "").includes("text/html")) return send(answer, "index.html");

@@ -13,7 +13,8 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** How long a service may take to answer first, milliseconds. */
 const START_MS = 60_000;
 
-/** @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string }, endpoint: Endpoint, embedded: boolean, stop: () => Promise<void> }} Service */
+/** `cut` breaks every connection of the browser.
+ * @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string }, endpoint: Endpoint, embedded: boolean, cut: () => void, stop: () => Promise<void> }} Service */
 /** @typedef {{ url: string, asked: { method: string, path: string, headers: any, body: string }[], answer: (path: string, reply: { status?: number, body?: string, type?: string }) => void, close: () => void }} Endpoint */
 
 /** The binary that is tested: `SWITCHBOARD_BIN`, or the one that this tree built. */
@@ -38,18 +39,19 @@ export async function start(flags = []) {
   const secrets = JSON.parse(readFileSync(ready, "utf8"));
   const endpoint = await listen();
   const embedded = await isEmbedded(secrets.url);
-  const front = embedded ? null : await serve(0, secrets.url);
-  const url = front ? `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (front.address()).port}` : secrets.url;
+  const front = await serve(0, secrets.url, { folder: !embedded });
+  const url = `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (front.address()).port}`;
   return {
     url,
     service: secrets.url,
     secrets,
     endpoint,
     embedded,
+    cut: () => front.closeAllConnections(),
     async stop() {
       endpoint.close();
-      front?.closeAllConnections();
-      front?.close();
+      front.closeAllConnections();
+      front.close();
       program.kill("SIGTERM");
       await new Promise((resolve) => (program.exitCode !== null ? resolve(0) : program.once("exit", resolve)));
       rmSync(folder, { recursive: true, force: true });
