@@ -74,6 +74,7 @@ export const text = {
     sections: "Sections",
     choose: "Choose…",
     none: "Not set",
+    search: "Type a part of the name",
     nothing: "There is nothing to choose from yet.",
     other: (/** @type {string} */ id) => `#${id} (in use here)`,
     chosen: (/** @type {number} */ chosen, /** @type {number} */ all) => `${chosen} of ${all} chosen`,

@@ -4,6 +4,7 @@ import { label } from "../format.js";
 import { text } from "../text.js";
 import { html, useId } from "./base.js";
 import { Items, Variables, Variants } from "./lists.js";
+import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
 
 /** What every control gets.
@@ -107,6 +108,10 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
     "aria-describedby": described,
     onInput: (/** @type {any} */ event) => set(path, event.target.value),
   };
+  if (found?.more) {
+    const { onInput, ...control } = common;
+    return html`<${Picker} name=${field.name} values=${values} value=${value} known=${found.options} pick=${(/** @type {string} */ one) => set(path, one)} control=${control} />`;
+  }
   if (found) return html`<${Choice} ...${common} value=${value} required=${required} options=${found.options} loaded=${found.loaded} />`;
   if (field.choices) {
     const options = field.choices.map((one) => ({ value: one, words: text.states[one] ?? one, off: narrow?.allowed && !narrow.allowed.includes(one) }));

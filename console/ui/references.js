@@ -5,7 +5,8 @@ import { get } from "../api.js";
 import { useEffect, useState } from "./base.js";
 
 /** @typedef {{ value: string, words: string, note?: string }} Option */
-/** @typedef {{ path: string, query?: (values: Record<string, any>) => import("../api.js").Query, words?: (row: any) => string, of?: (row: any) => string | number, usable?: (row: any) => boolean }} Source */
+/** Where choices come from; `search`: the list has that parameter, for when it is longer than a page.
+ * @typedef {{ path: string, query?: (values: Record<string, any>) => import("../api.js").Query, words?: (row: any) => string, of?: (row: any) => string | number, search?: boolean }} Source */
 
 const named = (/** @type {any} */ row) => row.name;
 const phone = (/** @type {any} */ row) => `${row.phone_number} · ${row.type_label}${row.is_available === false ? " · in use" : ""}`;
@@ -33,33 +34,33 @@ export const SOURCES = {
   folder_id: { path: "/user/folders", query: () => ({ per_page: 100 }) },
   label_ids: { path: "/user/labels", query: () => ({ per_page: 100 }) },
   label_id: { path: "/user/labels", query: () => ({ per_page: 100 }) },
-  assistant_id: { path: "/user/assistants/get", query: ({ type }) => ({ type: type ? undefined : "outbound", per_page: 100 }) },
+  assistant_id: { path: "/user/assistants/get", query: ({ type }) => ({ type: type ? undefined : "outbound", per_page: 100 }), search: true },
   campaign_id: { path: "/user/campaigns" },
   plan: { path: "/admin/plans", of: (row) => row.name },
   account_ids: { path: "/admin/accounts", query: () => ({ per_page: 100 }), words: (row) => `${row.name} · ${row.email}` },
 };
 
 /** Options of a member; null where it names nothing. @param {string} name @param {Record<string, any>} values of the form
- * @returns {{ options: Option[], loaded: boolean } | null} */
+ * @returns {{ options: Option[], loaded: boolean, more: boolean } | null} `more`: there are others, which a search finds */
 export function useOptions(name, values) {
   const source = SOURCES[name];
   const query = source?.query?.(values) ?? {};
   const key = source ? source.path + JSON.stringify(query) : null;
-  const [found, setFound] = useState(/** @type {{ key: string | null, options: Option[] }} */ ({ key: null, options: [] }));
+  const [found, setFound] = useState(/** @type {{ key: string | null, options: Option[], more: boolean }} */ ({ key: null, options: [], more: false }));
   useEffect(() => {
     if (!source) return undefined;
     const stop = new AbortController();
     get(source.path, query, stop.signal).then(
-      (body) => setFound({ key, options: optionsOf(source, Array.isArray(body) ? body : (body.data ?? [])) }),
+      (body) => setFound({ key, options: optionsOf(source, Array.isArray(body) ? body : (body.data ?? [])), more: Boolean(source.search) && (body.last_page ?? 1) > 1 }),
       () => {},
     );
     return () => stop.abort();
   }, [key]);
-  return source ? { options: found.options, loaded: found.key === key } : null;
+  return source ? { options: found.options, loaded: found.key === key, more: found.more } : null;
 }
 
 /** @param {Source} source @param {any[]} rows @returns {Option[]} */
-function optionsOf(source, rows) {
+export function optionsOf(source, rows) {
   const { of = (/** @type {any} */ row) => row.id, words = named } = source;
   return rows.map((row) => ({ value: String(of(row)), words: words(row) }));
 }

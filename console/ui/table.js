@@ -5,6 +5,7 @@ import { count, zone } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html } from "./base.js";
+import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
 
 /** @typedef {{ name: string, cell: (row: any) => import("preact").ComponentChildren, number?: boolean, clip?: boolean, zoned?: boolean, title?: string }} Column */
@@ -62,12 +63,15 @@ export function Filters({ fields, names = {}, children }) {
   </form>`;
 }
 
+/** Any assistant, not only those that a campaign may have. */
+const ANY = { type: "any" };
+
 /** @param {{ field: import("../schema.js").Field, value: string, name: string }} props */
 function Filter({ field, value, name }) {
   const change = (/** @type {any} */ event) => filter({ [field.name]: event.target.value.trim() });
-  // Any assistant, not only those that a campaign may have.
-  const found = useOptions(field.name, { type: "any" });
+  const found = useOptions(field.name, ANY);
   const options = found?.options ?? field.choices?.map((one) => ({ value: one, words: text.states[one] ?? one }));
+  if (found?.more) return html`<label class="field" title=${field.hint}><span>${name}</span><${Picker} name=${field.name} values=${ANY} value=${value} known=${found.options} pick=${(/** @type {string} */ one) => filter({ [field.name]: one })} /></label>`;
   const known = !value || options?.some((one) => one.value === value);
   const kind = field.name.startsWith("date_") ? "date" : field.kind === "number" ? "number" : "text";
   return html`<label class="field" title=${field.hint}><span>${name}</span>
