@@ -208,4 +208,25 @@ describe("by keyboard alone", () => {
   });
 });
 
-test("the world was filled", () => assert.ok(world.campaign > 0));
+test("a new account is one click from a first conversation, a call, its transcript and its webhook", async () => {
+  const { email } = await world.operator("POST", "/admin/accounts", { email: "first@example.com", password: "correct horse 9" });
+  const tab = await open(browser, service.url);
+  await enter(tab, email, "correct horse 9");
+  await press(tab, "button", "Make an example assistant");
+  await shows(tab, "Begin a conversation");
+  await press(tab, "button", "Begin a conversation");
+  await shows(tab, "this is Anna from the clinic");
+  await press(tab, "button", "Preview");
+  await shows(tab, "Every placeholder has a value.");
+  await press(tab, "button", "Place a call");
+  await tab.page.waitForSelector("dialog input");
+  await write(tab, "field", /^Phone number/, "+40700000001");
+  await press(tab, "button", "Place a call");
+  await shows(tab, "Completed");
+  await shows(tab, "This is the simulated engine");
+  await palette(tab, "Webhooks");
+  await press(tab, "tab", "Deliveries");
+  await tab.page.keyboard.press("ArrowRight");
+  await shows(tab, "call.ended");
+  faultless(tab, "first run");
+});

@@ -149,6 +149,11 @@ test("a running call is followed without a gap, through a broken connection, and
   await shows(page, "Line number 13.");
   const said = await page.$$eval("ol.said .entry.said .what", (all) => all.map((one) => one.textContent?.trim()));
   assert.deepEqual(said, Array.from({ length: 13 }, (_, at) => `Line number ${at + 1}.`));
+  await press(page, "Tell the engine");
+  await page.waitForSelector("#field-text");
+  await page.type("#field-text", "We are closing soon.");
+  await press(page, "Send");
+  await until(async () => (await call.report({ type: "metrics", turn: 1, llm_ms: 1 }), call.commands.some(({ type, text }) => type === "say" && text === "We are closing soon.")), "the engine is told to say it");
   await press(page, "Hang up");
   await until(async () => (await call.report({ type: "metrics", turn: 1, llm_ms: 1 }), call.commands.some(({ type }) => type === "hangup")), "the engine is told");
   await call.record(1);

@@ -9,7 +9,7 @@ const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(
 export async function bring({ service, secrets }, assistant) {
   const { token } = await client(service, secrets.admin_token)("POST", "/admin/engine-tokens", { name: `test ${Date.now()}` });
   const engine = client(service, token);
-  const { call } = await engine("POST", "/engine/calls", { type: "web", assistant_id: assistant });
+  const { call } = await engine("POST", "/engine/calls", { type: "web", assistant_id: assistant, protocol: 2 });
   let seq = 0;
   /** @type {any[]} */
   const commands = [];
