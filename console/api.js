@@ -25,7 +25,10 @@ export class ApiError extends Error {
 
 /** @param {string} path @param {Query} [query] */
 export function address(path, query) {
-  const url = new URL(path.replace(/^\//, ""), path.startsWith("/user") || path.startsWith("/conv") ? new URL("api/", ROOT) : ROOT);
+  const url = new URL(
+    path.replace(/^\//, ""),
+    path.startsWith("/user") || path.startsWith("/conv") ? new URL("api/", ROOT) : ROOT,
+  );
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === undefined || value === null || value === "") continue;
     for (const one of Array.isArray(value) ? value : [value]) url.searchParams.append(name, String(one));

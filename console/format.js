@@ -31,7 +31,11 @@ function formatOf(timeZone, options) {
 }
 
 /** The year is left out where it is this one. @param {Date} at @returns {Intl.DateTimeFormatOptions} */
-const day = (at) => ({ day: "numeric", month: "short", year: at.getUTCFullYear() === new Date().getUTCFullYear() ? undefined : "numeric" });
+const day = (at) => ({
+  day: "numeric",
+  month: "short",
+  year: at.getUTCFullYear() === new Date().getUTCFullYear() ? undefined : "numeric",
+});
 const CLOCK = /** @type {const} */ ({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
 /** `28 Nov, 03:49:52`. @param {string | null | undefined} told @param {string} [where] */
@@ -58,9 +62,18 @@ export function ago(told, now = Date.now()) {
   if (!at) return "–";
   const seconds = Math.round((at.getTime() - now) / 1000);
   const [size, unit] = /** @type {[number, Intl.RelativeTimeFormatUnit]} */ (
-    Math.abs(seconds) < 60 ? [1, "second"] : Math.abs(seconds) < 3600 ? [60, "minute"] : Math.abs(seconds) < 86_400 ? [3600, "hour"] : [86_400, "day"]
+    Math.abs(seconds) < 60
+      ? [1, "second"]
+      : Math.abs(seconds) < 3600
+        ? [60, "minute"]
+        : Math.abs(seconds) < 86_400
+          ? [3600, "hour"]
+          : [86_400, "day"]
   );
-  return new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" }).format(Math.round(seconds / size), unit);
+  return new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" }).format(
+    Math.round(seconds / size),
+    unit,
+  );
 }
 
 /** Seconds as `1:05` or `1:02:05`. @param {number | null | undefined} seconds */
@@ -78,18 +91,27 @@ export function offset(ms) {
 }
 
 /** Milliseconds as people say them. @param {number | null | undefined} ms */
-export const span = (ms) => (ms === null || ms === undefined ? "–" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(2)} s`);
+export const span = (ms) =>
+  ms === null || ms === undefined ? "–" : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(2)} s`;
 
 /** Dollars, with as many places as the amount needs; with `exact` always four, so that a column lines up.
  * @param {number | null | undefined} dollars @param {boolean} [exact] */
 export function money(dollars, exact = false) {
   if (dollars === null || dollars === undefined) return "–";
   const places = exact || (dollars !== 0 && Math.abs(dollars) < 1) ? 4 : 2;
-  return new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: exact ? 4 : 2, maximumFractionDigits: places }).format(dollars);
+  return new Intl.NumberFormat("en-US", {
+    style: "currency",
+    currency: "USD",
+    minimumFractionDigits: exact ? 4 : 2,
+    maximumFractionDigits: places,
+  }).format(dollars);
 }
 
 /** @param {number | null | undefined} number */
-export const count = (number) => (number === null || number === undefined ? "–" : new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 }).format(number));
+export const count = (number) =>
+  number === null || number === undefined
+    ? "–"
+    : new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 }).format(number);
 
 /** @param {number} part @param {number} whole */
 export const percent = (part, whole) => (whole ? `${Math.round((part / whole) * 100)}%` : "–");
@@ -106,10 +128,29 @@ export function size(bytes) {
 
 /** A member's name as a label: `llm_model_id` is `LLM model`. @param {string} name */
 export function label(name) {
-  const words = name.replace(/_id$/, "").replace(/_ids$/, "s").split(/[_.]/).filter(Boolean).map((word) => ACRONYMS[word] ?? word);
+  const words = name
+    .replace(/_id$/, "")
+    .replace(/_ids$/, "s")
+    .split(/[_.]/)
+    .filter(Boolean)
+    .map((word) => ACRONYMS[word] ?? word);
   const sentence = words.join(" ");
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 /** @type {Record<string, string>} */
-const ACRONYMS = { llm: "LLM", url: "URL", sip: "SIP", tts: "TTS", stt: "STT", id: "ID", sms: "SMS", ips: "IPs", uuid: "UUID", ai: "AI", api: "API", at: "at", calcom: "Cal.com" };
+const ACRONYMS = {
+  llm: "LLM",
+  url: "URL",
+  sip: "SIP",
+  tts: "TTS",
+  stt: "STT",
+  id: "ID",
+  sms: "SMS",
+  ips: "IPs",
+  uuid: "UUID",
+  ai: "AI",
+  api: "API",
+  at: "at",
+  calcom: "Cal.com",
+};

@@ -45,7 +45,11 @@ export async function enter() {
     return;
   }
   const csrf = remembered();
-  if (csrf) await get("/user/me").then((me) => (account.value = { token: null, csrf, me }), () => remember(null));
+  if (csrf)
+    await get("/user/me").then(
+      (me) => (account.value = { token: null, csrf, me }),
+      () => remember(null),
+    );
 }
 
 /** Signs the account out, here and at the service. */

@@ -50,7 +50,11 @@ export function match(path) {
     if (wanted.length !== parts.length) continue;
     /** @type {Record<string, string>} */
     const params = {};
-    if (wanted.every((part, at) => (part.startsWith(":") ? ((params[part.slice(1)] = parts[at]), true) : part === parts[at]))) {
+    if (
+      wanted.every((part, at) =>
+        part.startsWith(":") ? ((params[part.slice(1)] = parts[at]), true) : part === parts[at],
+      )
+    ) {
       return { row, params };
     }
   }
@@ -69,7 +73,8 @@ export const route = computed(() => {
 /** The address of a page. @param {string} path @param {Record<string, string | number | null | undefined>} [query] */
 export function to(path, query = {}) {
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
   const tail = search.toString();
   return BASE + (path === "/" ? "/" : path) + (tail ? `?${tail}` : "");
 }
@@ -91,9 +96,25 @@ export function follow() {
   addEventListener("popstate", () => (place.value = location.pathname + location.search));
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
-    if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (
+      !link ||
+      event.defaultPrevented ||
+      event.button ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
     const url = new URL(link.href, location.href);
-    if (link.target || link.hasAttribute("download") || url.origin !== location.origin || !url.pathname.startsWith(`${BASE}/`) || url.hash) return;
+    if (
+      link.target ||
+      link.hasAttribute("download") ||
+      url.origin !== location.origin ||
+      !url.pathname.startsWith(`${BASE}/`) ||
+      url.hash
+    )
+      return;
     event.preventDefault();
     go(url.pathname + url.search);
   });

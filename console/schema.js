@@ -2,8 +2,6 @@
 // that are made of it, names a member of a resource: a new column shows up by itself.
 
 import { request } from "./api.js";
-import { label } from "./format.js";
-import { text } from "./text.js";
 
 /** @typedef {"text" | "long" | "secret" | "number" | "boolean" | "choice" | "choices" | "list" | "record" | "variants" | "variables" | "json"} Kind */
 /** A member of a body.
@@ -56,13 +54,20 @@ export function form(name) {
 /** Parameters of a query as fields, by name. @param {string} path @returns {Record<string, Field>} */
 export function parameters(path) {
   const list = (doc.paths[path].get.parameters ?? []).filter((/** @type {any} */ one) => one.in === "query");
-  return Object.fromEntries(list.map((/** @type {any} */ one) => [one.name, fieldOf(one.name, { description: one.description, ...one.schema }, false)]));
+  return Object.fromEntries(
+    list.map((/** @type {any} */ one) => [
+      one.name,
+      fieldOf(one.name, { description: one.description, ...one.schema }, false),
+    ]),
+  );
 }
 
 /** Descriptions of a row's members, by name. @param {string} name of its schema @returns {Record<string, string>} */
 export function meanings(name) {
   const properties = doc?.components.schemas[name]?.properties ?? {};
-  return Object.fromEntries(Object.entries(properties).map(([key, one]) => [key, /** @type {any} */ (one).description ?? ""]));
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, one]) => [key, /** @type {any} */ (one).description ?? ""]),
+  );
 }
 
 /** @param {any} schema @returns {any} */
@@ -76,7 +81,11 @@ function resolved(schema) {
 function fieldsOf(schema) {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {})
-    .filter(([, one]) => !("const" in /** @type {any} */ (one)) && Object.keys(/** @type {any} */ (one)).some((key) => key !== "description"))
+    .filter(
+      ([, one]) =>
+        !("const" in /** @type {any} */ (one)) &&
+        Object.keys(/** @type {any} */ (one)).some((key) => key !== "description"),
+    )
     .map(([name, one]) => fieldOf(name, one, required.has(name)));
 }
 
@@ -90,20 +99,39 @@ function fieldOf(name, told, required) {
   const types = [schema.type ?? []].flat();
   const hint = told.description ?? schema.description ?? "";
   /** @type {Field} */
-  const field = { name, kind: "json", required, nullable: types.includes("null") || Boolean(schema.nullable), hint, standard: told.default };
+  const field = {
+    name,
+    kind: "json",
+    required,
+    nullable: types.includes("null") || Boolean(schema.nullable),
+    hint,
+    standard: told.default,
+  };
   if (schema.enum) {
     const choices = schema.enum.filter((/** @type {any} */ one) => one !== null && one !== "").map(String);
     return { ...field, kind: "choice", choices };
   }
   if (types.includes("boolean") && !types.includes("string")) {
     // Not given may mean something else than no.
-    return required || told.default !== undefined ? { ...field, kind: "boolean" } : { ...field, kind: "choice", choices: ["true", "false"], flag: true };
+    return required || told.default !== undefined
+      ? { ...field, kind: "boolean" }
+      : { ...field, kind: "choice", choices: ["true", "false"], flag: true };
   }
   if (types.includes("integer") || types.includes("number")) {
-    return { ...field, kind: types.includes("string") && !types.includes("integer") ? "text" : "number", integer: types.includes("integer"), min: schema.minimum, max: schema.maximum };
+    return {
+      ...field,
+      kind: types.includes("string") && !types.includes("integer") ? "text" : "number",
+      integer: types.includes("integer"),
+      min: schema.minimum,
+      max: schema.maximum,
+    };
   }
   if (types.includes("string")) {
-    const kind = SECRET.test(name) ? "secret" : (schema.maxLength ?? 0) > LINE_CHARS && !schema.format ? "long" : "text";
+    const kind = SECRET.test(name)
+      ? "secret"
+      : (schema.maxLength ?? 0) > LINE_CHARS && !schema.format
+        ? "long"
+        : "text";
     return { ...field, kind, max: schema.maxLength };
   }
   if (types.includes("array")) return listOf(field, schema);
@@ -118,7 +146,12 @@ function listOf(field, schema) {
   if (items.oneOf) {
     const variants = items.oneOf.map((/** @type {any} */ one) => {
       const variant = resolved(one);
-      return { type: variant.properties.type.const, hint: variant.description ?? "", fields: fieldsOf(variant), rules: variant.allOf ?? [] };
+      return {
+        type: variant.properties.type.const,
+        hint: variant.description ?? "",
+        fields: fieldsOf(variant),
+        rules: variant.allOf ?? [],
+      };
     });
     return { ...field, kind: "variants", variants, max: schema.maxItems };
   }
@@ -141,7 +174,9 @@ function shown(field, value) {
     case "number":
       return given === undefined || given === null ? "" : String(Number(given));
     case "list":
-      return (given ?? []).map((/** @type {any} */ one) => (field.item?.kind === "record" ? initial(field.item.fields ?? [], one) : one));
+      return (given ?? []).map((/** @type {any} */ one) =>
+        field.item?.kind === "record" ? initial(field.item.fields ?? [], one) : one,
+      );
     case "choices":
       return given ?? [];
     case "variants":
@@ -162,7 +197,9 @@ function shown(field, value) {
 
 /** The body that a form sends: members that are empty and need not be given are left out. @param {Field[]} fields @param {Record<string, any>} values @returns {Record<string, any>} */
 export function body(fields, values) {
-  return Object.fromEntries(fields.map((field) => [field.name, sent(field, values[field.name])]).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(
+    fields.map((field) => [field.name, sent(field, values[field.name])]).filter(([, value]) => value !== undefined),
+  );
 }
 
 /** @param {Field} field @param {any} value @returns {any} */
@@ -171,7 +208,9 @@ function sent(field, value) {
     case "number":
       return value === "" || value === undefined ? undefined : Number.isFinite(Number(value)) ? Number(value) : value;
     case "list":
-      return (value ?? []).map((/** @type {any} */ one) => (field.item?.kind === "record" ? body(field.item.fields ?? [], one) : one));
+      return (value ?? []).map((/** @type {any} */ one) =>
+        field.item?.kind === "record" ? body(field.item.fields ?? [], one) : one,
+      );
     case "variants":
       return (value ?? []).map((/** @type {any} */ one) => {
         const variant = field.variants?.find(({ type }) => type === one.type);
@@ -196,76 +235,8 @@ function sent(field, value) {
  * @param {Field[]} fields @param {Record<string, any>} before @param {Record<string, any>} after */
 export function changes(fields, before, after) {
   const [old, now] = [body(fields, before), body(fields, after)];
-  const names = fields.map(({ name }) => name).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+  const names = fields
+    .map(({ name }) => name)
+    .filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
   return Object.fromEntries(names.map((name) => [name, now[name] ?? null]));
-}
-
-/** @param {any} value */
-const empty = (value) => value === undefined || value === null || value === "" || (Array.isArray(value) && !value.length);
-
-/** Whether a condition of the document holds: the few words that its rules are made of. @param {any} rule @param {Record<string, any>} values @returns {boolean} */
-function holds(rule, values) {
-  if (rule.not && holds(rule.not, values)) return false;
-  if ((rule.required ?? []).some((/** @type {string} */ name) => empty(values[name]))) return false;
-  return Object.entries(rule.properties ?? {}).every(([name, one]) => {
-    const { enum: allowed, not } = /** @type {any} */ (one);
-    if (allowed && !allowed.includes(values[name] === "" ? null : values[name])) return false;
-    return !(not?.enum && not.enum.includes(values[name]));
-  });
-}
-
-/** What rules between members ask of each, as the form stands. @typedef {{ required?: boolean, allowed?: any[] }} Narrow */
-
-/** @param {any[]} rules @param {Record<string, any>} values @returns {Record<string, Narrow>} */
-export function narrowed(rules, values) {
-  /** @type {Record<string, Narrow>} */
-  const found = {};
-  for (const { if: condition, then } of rules) {
-    if (!condition || !then || !holds(condition, values)) continue;
-    for (const name of then.required ?? []) found[name] = { ...found[name], required: true };
-    for (const [name, one] of Object.entries(then.properties ?? {})) {
-      const allowed = /** @type {any} */ (one).enum?.filter((/** @type {any} */ value) => value !== null);
-      if (allowed) found[name] = { ...found[name], allowed };
-    }
-  }
-  return found;
-}
-
-/** Errors by dotted name of what can be told before the service is asked. Whatever needs more, it says in its own words.
- * @param {Form} asked @param {Record<string, any>} values @param {string} [prefix] @returns {Record<string, string[]>} */
-export function check({ fields, rules }, values, prefix = "") {
-  const narrow = narrowed(rules, values);
-  return Object.assign({}, ...fields.map((field) => {
-    const value = values[field.name];
-    const path = prefix + field.name;
-    const wrong = sentence(field, value, Boolean(field.required || narrow[field.name]?.required));
-    if (wrong) return { [path]: [wrong] };
-    if (field.kind === "record") return check({ fields: field.fields ?? [], rules: [] }, value ?? {}, `${path}.`);
-    if (field.kind === "list" && field.item?.kind === "record") {
-      const inner = { fields: field.item.fields ?? [], rules: [] };
-      return Object.assign({}, ...value.map((/** @type {any} */ one, /** @type {number} */ at) => check(inner, one, `${path}.${at}.`)));
-    }
-    if (field.kind === "variants") {
-      return Object.assign({}, ...value.map((/** @type {any} */ one, /** @type {number} */ at) => {
-        const variant = field.variants?.find(({ type }) => type === one.type);
-        return check({ fields: variant?.fields ?? [], rules: variant?.rules ?? [] }, one, `${path}.${at}.`);
-      }));
-    }
-    return {};
-  }));
-}
-
-/** @param {Field} field @param {any} value @param {boolean} required @returns {string | null} */
-function sentence(field, value, required) {
-  const name = label(field.name);
-  if (empty(value)) return required && field.kind !== "boolean" ? text.form.required(name) : null;
-  if (field.kind === "number") {
-    const number = Number(value);
-    if (!Number.isFinite(number) || (field.integer && !Number.isInteger(number))) return text.form.number(name, Boolean(field.integer));
-    if (field.min !== undefined && number < field.min) return text.form.least(name, field.min);
-    if (field.max !== undefined && number > field.max) return text.form.most(name, field.max);
-  }
-  if (typeof value === "string" && field.max !== undefined && [...value].length > field.max && field.kind !== "number") return text.form.long(name, field.max);
-  if (Array.isArray(value) && field.max !== undefined && value.length > field.max) return text.form.many(name, field.max);
-  return null;
 }

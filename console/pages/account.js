@@ -24,13 +24,20 @@ export default function AccountPage() {
   };
   return html`<${Head} title=${text.account.title} />
     <${Await} of=${me}>${(/** @type {any} */ row) => html`<div class="columns"><div class="stack">
-      <${Panel} title=${text.account.profile}><${SchemaForm} schema="ChangedMe" stored=${row} draft="me" show=${(/** @type {string} */ name) => !SECRETS.includes(name)} save=${save} verb=${text.save} /><//>
-      <${Panel} title=${text.account.password}><p class="muted small">${text.account.passwordWords}</p><${SchemaForm} key=${turn} schema="ChangedMe" show=${(/** @type {string} */ name) => SECRETS.includes(name)} save=${save} verb=${text.account.change} /><//>
+      <${Panel} title=${text.account.profile}><${SchemaForm} schema="ChangedMe" stored=${row} draft="me"
+        show=${(/** @type {string} */ name) => !SECRETS.includes(name)} save=${save} verb=${text.save} /><//>
+      <${Panel} title=${text.account.password}><p class="muted small">${text.account.passwordWords}</p><${SchemaForm}
+        key=${turn} schema="ChangedMe" show=${(/** @type {string} */ name) => SECRETS.includes(name)} save=${save}
+        verb=${text.account.change} /><//>
     </div><div class="stack"><${Panel} title=${text.account.facts}><${Facts} of=${[
       [text.account.email, row.email],
       [text.account.id, html`<${Copy} value=${row.id} name=${text.account.id} />`],
       [text.account.plan, row.plan],
       [text.account.balance, money(row.total_balance)],
-      [text.account.api, html`<${Copy} value=${new URL("api", ROOT).href} name=${text.account.api} /> <a href=${new URL("docs", ROOT).href} target="_blank">${text.account.docs}</a>`],
+      [
+        text.account.api,
+        html`<${Copy} value=${new URL("api", ROOT).href} name=${text.account.api} /> <a
+          href=${new URL("docs", ROOT).href} target="_blank">${text.account.docs}</a>`,
+      ],
     ]} /><//></div></div>`}<//>`;
 }

@@ -18,6 +18,7 @@ export default function NewAssistant() {
   };
   const preset = { type: "outbound", mode: "pipeline", timezone: account.value?.me.timezone };
   return html`<${Head} title=${text.assistants.new} up=${["/assistants", text.assistants.title]} />
-    <${SchemaForm} schema="NewAssistant" preset=${preset} draft="assistant" save=${save} verb=${text.assistants.create} bar
+    <${SchemaForm} schema="NewAssistant" preset=${preset} draft="assistant" save=${save}
+      verb=${text.assistants.create} bar
       show=${(/** @type {string} */ name, /** @type {any} */ values) => applies(name, values.mode)} order=${place} sections=${(/** @type {any} */ { mode }) => sections(mode)} />`;
 }

@@ -25,10 +25,22 @@ export default function AssistantPage({ params: { id } }) {
 /** @param {{ row: any, reload: () => Promise<void> }} props */
 function One({ row, reload }) {
   const tab = route.value.query.tab ?? "settings";
-  const tabs = [["settings", text.assistants.settings], ["calls", text.assistants.calls], ["json", text.json]];
+  const tabs = [
+    ["settings", text.assistants.settings],
+    ["calls", text.assistants.calls],
+    ["json", text.json],
+  ];
   return html`<${Top} row=${row} reload=${reload} />
-    <${Tabs} name=${row.name} tabs=${tabs} open=${tab} choose=${(/** @type {string} */ key) => filter({ tab: key === "settings" ? null : key })}>
-      ${tab === "calls" ? html`<${Calls} id=${row.id} />` : tab === "json" ? html`<${Json} value=${row} name=${text.json} />` : html`<${Settings} row=${row} reload=${reload} />`}
+    <${Tabs} name=${row.name} tabs=${tabs} open=${tab}
+      choose=${(/** @type {string} */ key) => filter({ tab: key === "settings" ? null : key })}>
+      ${
+        tab === "calls"
+          ? html`<${Calls} id=${row.id} />`
+          : tab === "json"
+            ? html`<${Json} value=${row}
+        name=${text.json} />`
+            : html`<${Settings} row=${row} reload=${reload} />`
+      }
     <//>`;
 }
 
@@ -41,11 +53,19 @@ function Settings({ row, reload }) {
   };
   const [beside, setBeside] = useState("try");
   return html`<div class="columns">
-    <div class="stack"><${SchemaForm} schema="UpdateAssistant" stored=${row} draft=${`assistant:${row.id}`} save=${save} verb=${text.save} bar
+    <div class="stack"><${SchemaForm} schema="UpdateAssistant" stored=${row} draft=${`assistant:${row.id}`}
+      save=${save} verb=${text.save} bar
         show=${(/** @type {string} */ name, /** @type {any} */ values) => applies(name, values.mode)} order=${place} sections=${(/** @type {any} */ { mode }) => sections(mode)} />
       ${row.type === "inbound" && html`<${InboundHook} row=${row} reload=${reload} />`}</div>
     <div class="stack beside">
-      <div class="row" role="group" aria-label=${text.assistants.show}>${[["try", text.assistants.tryIt], ["preview", text.assistants.preview]].map(([key, words]) => html`<button type="button" key=${key} aria-pressed=${beside === key ? "true" : "false"} onClick=${() => setBeside(key)}>${words}</button>`)}</div>
+      <div class="row" role="group" aria-label=${text.assistants.show}>${[
+        ["try", text.assistants.tryIt],
+        ["preview", text.assistants.preview],
+      ].map(
+        ([key, words]) =>
+          html`<button type="button" key=${key} aria-pressed=${beside === key ? "true" : "false"}
+            onClick=${() => setBeside(key)}>${words}</button>`,
+      )}</div>
       ${beside === "try" ? html`<${TryIt} row=${row} />` : html`<${Preview} row=${row} />`}
     </div></div>`;
 }
@@ -55,14 +75,19 @@ function Calls({ id }) {
   const { page } = route.value.query;
   const calls = useGet("/user/calls", { assistant_id: id, page, per_page: 25 });
   useEvery(calls.reload, page ? null : 4_000);
-  return html`<${Panel} title=${text.assistants.calls} flush><${Await} of=${calls}>${(/** @type {any} */ of) => html`<${Table} label=${text.assistants.calls} columns=${callColumns()} rows=${of.data} href=${(/** @type {any} */ row) => to(`/calls/${row.id}`)} empty=${html`<${Empty} title=${text.calls.none} words=${text.calls.noneWords} />`} /><${Pager} of=${of} />`}<//><//>`;
+  return html`<${Panel} title=${text.assistants.calls} flush><${Await}
+    of=${calls}>${(/** @type {any} */ of) => html`<${Table} label=${text.assistants.calls} columns=${callColumns()}
+    rows=${of.data} href=${(/** @type {any} */ row) => to(`/calls/${row.id}`)} empty=${html`<${Empty}
+    title=${text.calls.none} words=${text.calls.noneWords} />`} /><${Pager} of=${of} />`}<//><//>`;
 }
 
 /** @param {{ row: any, reload: () => Promise<void> }} props */
 function Top({ row, reload }) {
   const [placing, setPlacing] = useState(false);
   const [turn, turning] = useAction(async () => {
-    const { message } = await patch(`/user/assistant/${row.id}`, { status: row.status === "active" ? "inactive" : "active" });
+    const { message } = await patch(`/user/assistant/${row.id}`, {
+      status: row.status === "active" ? "inactive" : "active",
+    });
     await reload();
     return message;
   });
@@ -72,7 +97,15 @@ function Top({ row, reload }) {
     return message;
   });
   const [erase, erasing] = useAction(async () => {
-    if (!(await confirm({ title: text.assistants.erase, words: text.assistants.eraseWords, name: row.name, verb: text.erase }))) return undefined;
+    if (
+      !(await confirm({
+        title: text.assistants.erase,
+        words: text.assistants.eraseWords,
+        name: row.name,
+        verb: text.erase,
+      }))
+    )
+      return undefined;
     const { message } = await remove(`/user/assistant/${row.id}`);
     go(to("/assistants"));
     return message;
@@ -81,12 +114,22 @@ function Top({ row, reload }) {
     const { call_id: id } = await post("/user/make_call", body);
     go(to(`/calls/${id}`));
   };
-  return html`<${Head} title=${row.name} up=${["/assistants", text.assistants.title]} sub=${html`<${Badge} state=${row.status} /><span>${text.states[row.type]}</span><span>${text.states[row.mode]}</span><${Copy} value=${row.id} name=${text.calls.assistant} />`}>
+  return html`<${Head} title=${row.name} up=${["/assistants", text.assistants.title]}
+    sub=${html`<${Badge} state=${row.status} /><span>${text.states[row.type]}</span>
+    <span>${text.states[row.mode]}</span><${Copy} value=${row.id} name=${text.calls.assistant} />`}>
       <button type="button" class="primary" onClick=${() => setPlacing(true)}>${text.assistants.place}</button>
-      <button type="button" disabled=${turning} onClick=${turn}>${row.status === "active" ? text.assistants.deactivate : text.assistants.activate}</button>
+      <button type="button" disabled=${turning}
+        onClick=${turn}>${row.status === "active" ? text.assistants.deactivate : text.assistants.activate}</button>
       <button type="button" disabled=${copying} onClick=${copy}>${text.assistants.duplicate}</button>
       <button type="button" class="danger" disabled=${erasing} onClick=${erase}>${text.erase}</button>
     <//>
-    ${placing && html`<${Dialog} title=${text.assistants.place} close=${() => setPlacing(false)}><p class="muted small">${text.assistants.placeWords}</p>
-      <${SchemaForm} schema="NewCall" preset=${{ assistant_id: row.id, variables: row.variables }} show=${(/** @type {string} */ name) => name !== "assistant_id"} save=${(/** @type {any} */ body) => place({ ...body, assistant_id: row.id })} verb=${text.assistants.place} cancel=${() => setPlacing(false)} /><//>`}`;
+    ${
+      placing &&
+      html`<${Dialog} title=${text.assistants.place} close=${() => setPlacing(false)}><p
+        class="muted small">${text.assistants.placeWords}</p>
+      <${SchemaForm} schema="NewCall" preset=${{ assistant_id: row.id, variables: row.variables }}
+        show=${(/** @type {string} */ name) => name !== "assistant_id"}
+        save=${(/** @type {any} */ body) => place({ ...body, assistant_id: row.id })} verb=${text.assistants.place}
+        cancel=${() => setPlacing(false)} /><//>`
+    }`;
 }

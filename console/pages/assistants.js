@@ -24,8 +24,10 @@ export default function Assistants() {
   return html`<${Head} title=${text.assistants.title}>${add}<//>
     <${Filters} fields=${names.map((name) => known[name])} names=${text.assistants.filters} />
     <section class="panel" aria-label=${text.assistants.title}><${Await} of=${list}>${(/** @type {any} */ page) => html`
-      <${Table} label=${text.assistants.title} columns=${columns(folders.data?.data ?? [], labels.data?.data ?? [])} rows=${page.data} href=${(/** @type {any} */ row) => to(`/assistants/${row.id}`)}
-        empty=${html`<${Empty} title=${text.assistants.none} words=${filtered ? text.assistants.noMatch : text.assistants.noneWords}>${!filtered && add}<//>`} />
+      <${Table} label=${text.assistants.title} columns=${columns(folders.data?.data ?? [], labels.data?.data ?? [])}
+        rows=${page.data} href=${(/** @type {any} */ row) => to(`/assistants/${row.id}`)}
+        empty=${html`<${Empty} title=${text.assistants.none}
+          words=${filtered ? text.assistants.noMatch : text.assistants.noneWords}>${!filtered && add}<//>`} />
       <${Pager} of=${page} />`}<//></section>
     <${Organise} folders=${folders} labels=${labels} />`;
 }
@@ -36,8 +38,20 @@ const columns = (folders, labels) => [
   { name: text.assistants.status, cell: (row) => html`<${Badge} state=${row.status} />` },
   { name: text.assistants.type, cell: (row) => text.states[row.type] ?? row.type },
   { name: text.assistants.mode, cell: (row) => text.states[row.mode] ?? row.mode },
-  { name: text.assistants.folder, cell: (row) => html`<${Tag} of=${folders.find(({ id }) => id === row.folder_id)} />` },
-  { name: text.assistants.labels, cell: (row) => html`<span class="row">${labels.filter(({ id }) => row.label_ids?.includes(id)).map((one) => html`<${Tag} key=${one.id} of=${one} />`)}</span>` },
+  {
+    name: text.assistants.folder,
+    cell: (row) => html`<${Tag} of=${folders.find(({ id }) => id === row.folder_id)} />`,
+  },
+  {
+    name: text.assistants.labels,
+    cell: (row) =>
+      html`<span class="row">${labels
+        .filter(({ id }) => row.label_ids?.includes(id))
+        .map(
+          (one) => html`<${Tag}
+        key=${one.id} of=${one} />`,
+        )}</span>`,
+  },
   { name: text.assistants.changed, cell: (row) => html`<${Time} at=${row.updated_at} />` },
 ];
 

@@ -26,7 +26,8 @@ const EVENTS_MAX = 20_000;
 /** @param {{ params: { id: string } }} props */
 export default function CallPage({ params: { id } }) {
   const call = useGet(`/user/calls/${id}`);
-  return html`<${Await} of=${call}>${(/** @type {any} */ data) => html`<${One} call=${data} reload=${call.reload} />`}<//>`;
+  return html`<${Await}
+    of=${call}>${(/** @type {any} */ data) => html`<${One} call=${data} reload=${call.reload} />`}<//>`;
 }
 
 /** All events so far, then those that follow while the call runs; and the line that is being spoken.
@@ -53,10 +54,24 @@ function useEvents(call, reload) {
       setPartial(null);
       all.push(event);
       show();
-      if (["ringing", "answered", "ended", "failed", "completed", "variables", "analysis", "cost", "recording", "hangup"].includes(event.type)) reload();
+      if (
+        [
+          "ringing",
+          "answered",
+          "ended",
+          "failed",
+          "completed",
+          "variables",
+          "analysis",
+          "cost",
+          "recording",
+          "hangup",
+        ].includes(event.type)
+      )
+        reload();
     };
     const read = async () => {
-      for (let last = 0; all.length < EVENTS_MAX; ) {
+      for (let last = 0; all.length < EVENTS_MAX;) {
         const { data } = await get(`/user/calls/${call.id}/events`, { after: last });
         if (gone || !data.length) break;
         all.push(...data);
@@ -64,7 +79,8 @@ function useEvents(call, reload) {
       }
       if (gone) return;
       setEvents([...all]);
-      if (runs) stop = follow(`/user/calls/${call.id}/events`, { after: all.at(-1)?.seq ?? 0, message: hear, state: setState });
+      if (runs)
+        stop = follow(`/user/calls/${call.id}/events`, { after: all.at(-1)?.seq ?? 0, message: hear, state: setState });
     };
     read().catch(() => setState("waiting"));
     return () => {
@@ -89,12 +105,26 @@ function One({ call, reload }) {
   const tab = route.value.query.tab ?? "transcript";
   return html`<${Top} call=${call} state=${state} reload=${reload} />
     <div class="columns"><div class="stack">
-      <${Panel} title=${text.call.timeline} actions=${html`<span class="muted small">${text.call.zero(time(new Date(told.zero).toISOString()), zone())}</span>`}>
+      <${Panel} title=${text.call.timeline} actions=${html`<span
+        class="muted small">${text.call.zero(time(new Date(told.zero).toISOString()), zone())}</span>`}>
         <${Timeline} course=${told} at=${at} seek=${seek} runs=${!over(call.status)} />
       <//>
       ${call.recording_url && html`<${Player} url=${call.recording_url} call=${call} audio=${audio} at=${at} from=${told.answered ?? 0} reload=${reload} />`}
-      <${Tabs} name=${text.call.views} open=${tab} choose=${(/** @type {string} */ key) => filter({ tab: key === "transcript" ? null : key })} tabs=${[["transcript", text.call.transcript], ["events", text.call.events], ["json", text.json]]}>
-        ${tab === "events" ? html`<${Events} events=${events} zero=${told.zero} />` : tab === "json" ? html`<${Json} value=${call} name=${text.json} />` : html`<${Transcript} course=${told} partial=${partial} at=${at} seek=${seek} runs=${!over(call.status)} playing=${audio} />`}
+      <${Tabs} name=${text.call.views} open=${tab}
+        choose=${(/** @type {string} */ key) => filter({ tab: key === "transcript" ? null : key })} tabs=${[
+          ["transcript", text.call.transcript],
+          ["events", text.call.events],
+          ["json", text.json],
+        ]}>
+        ${
+          tab === "events"
+            ? html`<${Events} events=${events} zero=${told.zero} />`
+            : tab === "json"
+              ? html`<${Json}
+          value=${call}
+          name=${text.json} />`
+              : html`<${Transcript} course=${told} partial=${partial} at=${at} seek=${seek} runs=${!over(call.status)} playing=${audio} />`
+        }
       <//>
     </div><${Side} call=${call} course=${told} /></div>`;
 }
@@ -109,21 +139,40 @@ function Top({ call, state, reload }) {
     return message;
   });
   const [erase, erasing] = useAction(async () => {
-    if (!(await confirm({ title: text.call.erase, words: text.call.eraseWords, name: String(call.id), verb: text.erase }))) return undefined;
+    if (
+      !(await confirm({ title: text.call.erase, words: text.call.eraseWords, name: String(call.id), verb: text.erase }))
+    )
+      return undefined;
     const { message } = await remove(`/user/calls/${call.id}`);
     go(to("/calls"));
     return message;
   });
-  const [bundle, packing] = useAction(() => download(`/user/calls/${call.id}/bundle`, { accept: "application/zip", name: `call-${call.id}.zip` }));
+  const [bundle, packing] = useAction(() =>
+    download(`/user/calls/${call.id}/bundle`, { accept: "application/zip", name: `call-${call.id}.zip` }),
+  );
   const party = call.client_phone_number ?? call.from_raw ?? text.call.unknown;
-  const title = call.type === "inbound" ? text.call.from(party) : call.type === "web" ? text.call.web : text.call.to(party);
+  const title =
+    call.type === "inbound" ? text.call.from(party) : call.type === "web" ? text.call.web : text.call.to(party);
   return html`<${Head} title=${title} up=${["/calls", text.calls.title]} sub=${html`
       <${Badge} state=${call.status} />
       ${state && html`<${Badge} state=${state} tone=${state === "live" ? "live" : "warn"} words=${text.live[state]} />`}
-      <span>${time(call.created_at)} <span class="small">${zone()}</span></span><span>${duration(call.duration)}</span><span>${money(call.total_cost)}</span><${Copy} value=${call.id} name=${text.call.id} />`}>
-    ${runs && html`<button type="button" onClick=${() => setSay(!say)} aria-expanded=${say ? "true" : "false"}>${text.call.tell}</button>
-      <button type="button" class="danger primary" disabled=${hanging} onClick=${hangUp}>${text.call.hangUp}</button>`}
-    ${has("GET", "/user/calls/{id}/bundle") && html`<button type="button" disabled=${packing} onClick=${bundle}>${text.call.bundle}</button>`}
-    ${over(call.status) && html`<button type="button" class="danger" disabled=${erasing} onClick=${erase}>${text.erase}</button>`}
+      <span>${time(call.created_at)} <span class="small">${zone()}</span></span><span>${duration(call.duration)}</span>
+        <span>${money(call.total_cost)}</span><${Copy} value=${call.id} name=${text.call.id} />`}>
+    ${
+      runs &&
+      html`<button type="button" onClick=${() => setSay(!say)}
+        aria-expanded=${say ? "true" : "false"}>${text.call.tell}</button>
+      <button type="button" class="danger primary" disabled=${hanging} onClick=${hangUp}>${text.call.hangUp}</button>`
+    }
+    ${
+      has("GET", "/user/calls/{id}/bundle") &&
+      html`<button type="button" disabled=${packing}
+      onClick=${bundle}>${text.call.bundle}</button>`
+    }
+    ${
+      over(call.status) &&
+      html`<button type="button" class="danger" disabled=${erasing}
+      onClick=${erase}>${text.erase}</button>`
+    }
   <//>${say && runs && html`<${Command} id=${call.id} />`}`;
 }

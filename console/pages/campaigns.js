@@ -21,11 +21,20 @@ export default function Campaigns() {
     const { data } = await post("/user/campaigns", body);
     go(to(`/campaigns/${data.id}`));
   };
-  const add = html`<button type="button" class="primary" onClick=${() => filter({ new: 1 })}>${text.campaigns.new}</button>`;
+  const add = html`<button type="button" class="primary"
+    onClick=${() => filter({ new: 1 })}>${text.campaigns.new}</button>`;
   return html`<${Head} title=${text.campaigns.title}>${add}<//>
-    <section class="panel" aria-label=${text.campaigns.title}><${Await} of=${list}>${(/** @type {any} */ rows) => html`<${Table} label=${text.campaigns.title} columns=${columns()} rows=${rows} href=${(/** @type {any} */ row) => to(`/campaigns/${row.id}`)}
-      empty=${html`<${Empty} title=${text.campaigns.none} words=${text.campaigns.noneWords}>${add}<//>`} />`}<//></section>
-    ${adding && html`<${Dialog} title=${text.campaigns.new} kind="broad" close=${close}><${SchemaForm} schema="NewCampaign" draft="campaign" save=${save} verb=${text.campaigns.create} cancel=${close} /><//>`}`;
+    <section class="panel" aria-label=${text.campaigns.title}><${Await} of=${list}>${(
+      /** @type {any} */ rows,
+    ) => html`<${Table} label=${text.campaigns.title} columns=${columns()} rows=${rows}
+      href=${(/** @type {any} */ row) => to(`/campaigns/${row.id}`)}
+      empty=${html`<${Empty} title=${text.campaigns.none}
+        words=${text.campaigns.noneWords}>${add}<//>`} />`}<//></section>
+    ${
+      adding &&
+      html`<${Dialog} title=${text.campaigns.new} kind="broad" close=${close}><${SchemaForm}
+      schema="NewCampaign" draft="campaign" save=${save} verb=${text.campaigns.create} cancel=${close} /><//>`
+    }`;
 }
 
 /** @returns {import("../ui/table.js").Column[]} */

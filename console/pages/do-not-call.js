@@ -27,15 +27,28 @@ export default function DoNotCall() {
     try {
       await remove(`/user/do-not-call/${row.id}`);
       await list.reload();
-      toast(text.dnc.removed(row.phone_number), () => post("/user/do-not-call", { phone_number: row.phone_number, reason: row.reason }).then(list.reload, (error) => toast(error.message)));
+      toast(text.dnc.removed(row.phone_number), () =>
+        post("/user/do-not-call", { phone_number: row.phone_number, reason: row.reason }).then(list.reload, (error) =>
+          toast(error.message),
+        ),
+      );
     } catch (error) {
       toast(/** @type {Error} */ (error).message);
     }
   };
-  return html`<${Head} title=${text.dnc.title}><button type="button" class="primary" onClick=${() => setAdding(true)}>${text.dnc.add}</button><a class="button" href=${to("/do-not-call/import")}>${text.dnc.import}</a><//>
+  return html`<${Head} title=${text.dnc.title}><button type="button" class="primary"
+    onClick=${() => setAdding(true)}>${text.dnc.add}</button><a class="button"
+    href=${to("/do-not-call/import")}>${text.dnc.import}</a><//>
     <${Filters} fields=${[parameters("/user/do-not-call").phone_number]} names=${{ phone_number: text.dnc.filter }} />
-    <section class="panel" aria-label=${text.dnc.title}><${Await} of=${list}>${(/** @type {any} */ page) => html`<${Table} label=${text.dnc.title} rows=${page.data} columns=${columns(drop)} empty=${html`<${Empty} title=${text.dnc.none} words=${query.phone_number ? text.dnc.noMatch : text.dnc.noneWords} />`} /><${Pager} of=${page} />`}<//></section>
-    ${adding && html`<${Dialog} title=${text.dnc.add} close=${close}><${SchemaForm} schema="NewSuppressed" save=${save} verb=${text.dnc.add} cancel=${close} /><//>`}`;
+    <section class="panel" aria-label=${text.dnc.title}><${Await}
+      of=${list}>${(/** @type {any} */ page) => html`<${Table} label=${text.dnc.title} rows=${page.data}
+      columns=${columns(drop)} empty=${html`<${Empty} title=${text.dnc.none}
+      words=${query.phone_number ? text.dnc.noMatch : text.dnc.noneWords} />`} /><${Pager} of=${page} />`}<//></section>
+    ${
+      adding &&
+      html`<${Dialog} title=${text.dnc.add} close=${close}><${SchemaForm} schema="NewSuppressed" save=${save}
+      verb=${text.dnc.add} cancel=${close} /><//>`
+    }`;
 }
 
 /** @param {(row: any) => void} drop @returns {import("../ui/table.js").Column[]} */
@@ -43,5 +56,10 @@ const columns = (drop) => [
   { name: text.dnc.phone, cell: (row) => row.phone_number },
   { name: text.dnc.reason, cell: (row) => row.reason ?? "", clip: true },
   { name: text.dnc.added, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
-  { name: "", cell: (row) => html`<button type="button" class="quiet" aria-label=${`${text.remove}: ${row.phone_number}`} onClick=${() => drop(row)}>${text.remove}</button>` },
+  {
+    name: "",
+    cell: (row) =>
+      html`<button type="button" class="quiet" aria-label=${`${text.remove}: ${row.phone_number}`}
+        onClick=${() => drop(row)}>${text.remove}</button>`,
+  },
 ];

@@ -20,7 +20,9 @@ const HEAD_BYTES = 64 * 1024;
 export default function Import({ params: { id } }) {
   const leads = id !== undefined;
   const path = leads ? "/user/leads/import" : "/user/do-not-call/import";
-  const [settings, setSettings] = useState(/** @type {Settings} */ ({ file: null, country: "", separator: "", again: false, roles: {} }));
+  const [settings, setSettings] = useState(
+    /** @type {Settings} */ ({ file: null, country: "", separator: "", again: false, roles: {} }),
+  );
   const [running, setRunning] = useState(/** @type {number | null} */ (null));
   const [error, setError] = useState(/** @type {string | null} */ (null));
   const look = useDryRun(path, id, settings, setError);
@@ -33,20 +35,32 @@ export default function Import({ params: { id } }) {
       setError(/** @type {Error} */ (failure).message);
     }
   };
-  const up = /** @type {[string, string]} */ (leads ? [`/campaigns/${id}`, text.campaigns.title] : ["/do-not-call", text.dnc.title]);
+  const up = /** @type {[string, string]} */ (
+    leads ? [`/campaigns/${id}`, text.campaigns.title] : ["/do-not-call", text.dnc.title]
+  );
   return html`<${Head} title=${leads ? text.imports.leads : text.imports.dnc} up=${up} />
-    ${running !== null ? html`<${Course} path=${leads ? `/user/leads/imports/${running}` : `/user/do-not-call/imports/${running}`} back=${leads ? to(`/campaigns/${id}`, { tab: "leads" }) : to("/do-not-call")} another=${() => (setRunning(null), change({ file: null }))} />`
-      : html`<p class="muted">${leads ? text.imports.words : text.imports.wordsDnc}</p>
+    ${
+      running !== null
+        ? html`<${Course} path=${leads ? `/user/leads/imports/${running}` : `/user/do-not-call/imports/${running}`} back=${leads ? to(`/campaigns/${id}`, { tab: "leads" }) : to("/do-not-call")} another=${() => (setRunning(null), change({ file: null }))} />`
+        : html`<p class="muted">${leads ? text.imports.words : text.imports.wordsDnc}</p>
         <${Choices} leads=${leads} settings=${settings} change=${change} />
         ${error && html`<${Notice} tone="bad" role="alert">${error}<//>`}
-        ${settings.file && look.shown && html`<${Preview} leads=${leads} look=${look} settings=${settings} change=${change} run=${run} />`}`}`;
+        ${settings.file && look.shown && html`<${Preview} leads=${leads} look=${look} settings=${settings} change=${change} run=${run} />`}`
+    }`;
 }
 
 /** @param {string} path @param {string | undefined} campaign @param {Settings} settings @param {string[]} names @param {boolean} dry @returns {Promise<any>} */
 function ask(path, campaign, { file, country, separator, again, roles }, names, dry) {
   const lines = /\.(ndjson|jsonl)$/i.test(file?.name ?? "");
   return request("POST", path, {
-    query: { campaign_id: campaign, allow_dupplicate: campaign && again ? true : undefined, separator, default_country: country, mapping: lines ? undefined : mapped(names, roles), dry_run: dry || undefined },
+    query: {
+      campaign_id: campaign,
+      allow_dupplicate: campaign && again ? true : undefined,
+      separator,
+      default_country: country,
+      mapping: lines ? undefined : mapped(names, roles),
+      dry_run: dry || undefined,
+    },
     body: file,
     headers: { "content-type": lines ? "application/x-ndjson" : "text/csv" },
   });
@@ -72,7 +86,13 @@ function useDryRun(path, campaign, settings, fail) {
         if (gone) return;
         fail(/** @type {Error} */ (failure).message);
         // Without a column of numbers the service has nothing to show; the columns can still be given their meaning.
-        setFound({ names, shown: failure instanceof ApiError && failure.status === 422 ? { columns: names, rows: [], errors: [], separator: null, encoding: null } : null });
+        setFound({
+          names,
+          shown:
+            failure instanceof ApiError && failure.status === 422
+              ? { columns: names, rows: [], errors: [], separator: null, encoding: null }
+              : null,
+        });
       }
     })();
     return () => {
@@ -84,24 +104,66 @@ function useDryRun(path, campaign, settings, fail) {
 
 /** @param {{ leads: boolean, settings: Settings, change: (part: Partial<Settings>) => void }} props */
 const Choices = ({ leads, settings, change }) => html`<${Panel} title=${text.imports.file}><div class="grid-2">
-  <label class="field"><span>${text.imports.file}</span><input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv" onChange=${(/** @type {any} */ event) => change({ file: event.target.files[0] ?? null, roles: {} })} /></label>
-  <label class="field"><span>${text.imports.country}</span><input value=${settings.country} maxlength="2" autocomplete="off" onChange=${(/** @type {any} */ event) => change({ country: event.target.value.trim() })} /><span class="hint">${text.imports.countryHint}</span></label>
-  <label class="field"><span>${text.imports.separator}</span><select value=${settings.separator} onChange=${(/** @type {any} */ event) => change({ separator: event.target.value })}><option value="">${text.imports.found}</option><option value=",">,</option><option value=";">;</option><option value="tab">Tab</option></select></label>
-  ${leads && html`<div class="choice"><input type="checkbox" id="again" checked=${settings.again} onChange=${(/** @type {any} */ event) => change({ again: event.target.checked })} /><label for="again">${text.imports.duplicates}</label></div>`}
+  <label class="field"><span>${text.imports.file}</span><input
+    type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv"
+    onChange=${(/** @type {any} */ event) => change({ file: event.target.files[0] ?? null, roles: {} })} /></label>
+  <label class="field"><span>${text.imports.country}</span><input value=${settings.country} maxlength="2"
+    autocomplete="off" onChange=${(/** @type {any} */ event) => change({ country: event.target.value.trim() })} /><span
+    class="hint">${text.imports.countryHint}</span></label>
+  <label class="field"><span>${text.imports.separator}</span><select value=${settings.separator}
+    onChange=${(/** @type {any} */ event) => change({ separator: event.target.value })}><option
+    value="">${text.imports.found}</option><option value=",">,</option><option value=";">;</option><option
+    value="tab">Tab</option></select></label>
+  ${
+    leads &&
+    html`<div class="choice"><input type="checkbox" id="again" checked=${settings.again}
+    onChange=${(/** @type {any} */ event) => change({ again: event.target.checked })} />
+    <label for="again">${text.imports.duplicates}</label></div>`
+  }
 </div><//>`;
 
 /** @param {{ leads: boolean, look: { names: string[], shown: any }, settings: Settings, change: (part: Partial<Settings>) => void, run: () => void }} props */
 function Preview({ leads, look: { names, shown }, settings, change, run }) {
   const members = shown.columns.length ? shown.columns : [];
-  const columns = (shown.rows[0] ?? []).map((/** @type {string} */ _, /** @type {number} */ at) => ({ name: members[at] ?? String(at + 1), cell: (/** @type {string[]} */ row) => row[at], clip: true }));
-  const role = (/** @type {string} */ name, /** @type {string} */ member) => change({ roles: { ...Object.fromEntries(Object.entries(settings.roles).filter(([, held]) => member === "" || held !== member)), [name]: member } });
-  return html`<${Panel} title=${text.imports.preview} actions=${html`<button type="button" class="primary" disabled=${!shown.rows.length} onClick=${run}>${text.imports.run}</button>`}>
-    ${shown.encoding && html`<p class="muted small">${text.imports.encoding(shown.encoding, shown.separator ?? "–")}</p>`}
-    ${names.length > 0 && html`<div class="grid-2">${names.map((name, at) => html`<label class="field" key=${name}><span>${text.imports.column} <code>${name}</code></span>
-      <select value=${settings.roles[name] ?? guess(members[at])} onChange=${(/** @type {any} */ event) => role(name, event.target.value)}>
-        <option value="">${leads ? `${text.imports.leave}: ${members[at] ?? name}` : text.form.none}</option><option value="phone_number" selected=${(settings.roles[name] ?? guess(members[at])) === "phone_number"}>${text.imports.phone}</option>${!leads && html`<option value="reason" selected=${(settings.roles[name] ?? guess(members[at])) === "reason"}>${text.dnc.reason}</option>`}</select></label>`)}</div>`}
-    ${shown.rows.length > 0 && html`<h3>${text.imports.rows}</h3><div class="panel"><${Table} label=${text.imports.rows} columns=${columns} rows=${shown.rows} /></div>
-      <${Wrong} errors=${shown.errors} />`}
+  const columns = (shown.rows[0] ?? []).map((/** @type {string} */ _, /** @type {number} */ at) => ({
+    name: members[at] ?? String(at + 1),
+    cell: (/** @type {string[]} */ row) => row[at],
+    clip: true,
+  }));
+  const role = (/** @type {string} */ name, /** @type {string} */ member) =>
+    change({
+      roles: {
+        ...Object.fromEntries(Object.entries(settings.roles).filter(([, held]) => member === "" || held !== member)),
+        [name]: member,
+      },
+    });
+  return html`<${Panel} title=${text.imports.preview} actions=${html`<button type="button" class="primary"
+    disabled=${!shown.rows.length} onClick=${run}>${text.imports.run}</button>`}>
+    ${
+      shown.encoding &&
+      html`<p
+      class="muted small">${text.imports.encoding(shown.encoding, shown.separator ?? "–")}</p>`
+    }
+    ${
+      names.length > 0 &&
+      html`<div class="grid-2">${names.map(
+        (name, at) => html`<label class="field" key=${name}><span>${text.imports.column} <code>${name}</code></span>
+      <select value=${settings.roles[name] ?? guess(members[at])}
+        onChange=${(/** @type {any} */ event) => role(name, event.target.value)}>
+        <option value="">${leads ? `${text.imports.leave}: ${members[at] ?? name}` : text.form.none}</option><option
+          value="phone_number" selected=${(settings.roles[name] ?? guess(members[at])) === "phone_number"}>${text.imports.phone}</option>${
+            !leads &&
+            html`<option
+          value="reason" selected=${(settings.roles[name] ?? guess(members[at])) === "reason"}>${text.dnc.reason}</option>`
+          }</select></label>`,
+      )}</div>`
+    }
+    ${
+      shown.rows.length > 0 &&
+      html`<h3>${text.imports.rows}</h3><div class="panel"><${Table} label=${text.imports.rows} columns=${columns}
+        rows=${shown.rows} /></div>
+      <${Wrong} errors=${shown.errors} />`
+    }
   <//>`;
 }
 
@@ -109,13 +171,21 @@ function Preview({ leads, look: { names, shown }, settings, change, run }) {
 const guess = (member) => (member === "phone_number" || member === "reason" ? member : "");
 
 /** @param {{ errors: any[] }} props */
-const Wrong = ({ errors }) => errors.length === 0 ? html`<p class="muted">${text.imports.fine}</p>` : html`<p>${text.imports.wrong(errors.length)}</p><${Lines} errors=${errors} />`;
+const Wrong = ({ errors }) =>
+  errors.length === 0
+    ? html`<p class="muted">${text.imports.fine}</p>`
+    : html`<p>${text.imports.wrong(errors.length)}</p><${Lines} errors=${errors} />`;
 
 /** @param {{ errors: any[] }} props */
-const Lines = ({ errors }) => html`<div class="panel"><${Table} label=${text.imports.problem} rows=${errors.slice(0, 200)} columns=${[
-  { name: text.imports.line, cell: (/** @type {any} */ row) => row.line },
-  { name: text.imports.problem, cell: (/** @type {any} */ row) => Object.values(row.errors).flat().join(" "), clip: true },
-]} /></div>`;
+const Lines = ({ errors }) =>
+  html`<div class="panel"><${Table} label=${text.imports.problem} rows=${errors.slice(0, 200)} columns=${[
+    { name: text.imports.line, cell: (/** @type {any} */ row) => row.line },
+    {
+      name: text.imports.problem,
+      cell: (/** @type {any} */ row) => Object.values(row.errors).flat().join(" "),
+      clip: true,
+    },
+  ]} /></div>`;
 
 /** @param {{ path: string, back: string, another: () => void }} props */
 function Course({ path, back, another }) {
@@ -123,11 +193,22 @@ function Course({ path, back, another }) {
   const one = told.data?.data;
   useEvery(told.reload, !one || one.status === "processing" ? 1_000 : null);
   if (!one) return null;
-  const title = one.status === "processing" ? text.imports.running : one.status === "failed" ? text.imports.failed : text.imports.done;
+  const title =
+    one.status === "processing"
+      ? text.imports.running
+      : one.status === "failed"
+        ? text.imports.failed
+        : text.imports.done;
   return html`<${Panel} title=${title} actions=${html`<${Badge} state=${one.status} />`}>
     ${one.failure_reason && html`<${Notice} tone="bad">${one.failure_reason}<//>`}
-    <div role="status"><${Figures} of=${[[text.imports.processed, count(one.processed)], [text.imports.created, count(one.created), percent(one.created, one.processed)], [text.imports.duplicate, count(one.duplicates)], [text.imports.rejected, count(one.rejected)]]} /></div>
+    <div role="status"><${Figures} of=${[
+      [text.imports.processed, count(one.processed)],
+      [text.imports.created, count(one.created), percent(one.created, one.processed)],
+      [text.imports.duplicate, count(one.duplicates)],
+      [text.imports.rejected, count(one.rejected)],
+    ]} /></div>
     ${one.errors.length > 0 && html`<${Lines} errors=${one.errors} />`}
-    <div class="row"><a class="button" href=${back}>${text.imports.back}</a><button type="button" onClick=${another}>${text.imports.another}</button></div>
+    <div class="row"><a class="button" href=${back}>${text.imports.back}</a><button type="button"
+      onClick=${another}>${text.imports.another}</button></div>
   <//>`;
 }

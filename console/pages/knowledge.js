@@ -15,14 +15,22 @@ export default function Knowledge() {
   const list = useGet("/user/knowledgebases");
   const [adding, setAdding] = useState(false);
   const close = () => setAdding(false);
-  const add = html`<button type="button" class="primary" onClick=${() => setAdding(true)}>${text.knowledge.new}</button>`;
+  const add = html`<button type="button" class="primary"
+    onClick=${() => setAdding(true)}>${text.knowledge.new}</button>`;
   const save = async (/** @type {any} */ body) => {
     const { data } = await post("/user/knowledgebases", body);
     go(to(`/knowledge/${data.id}`));
   };
   return html`<${Head} title=${text.knowledge.title}>${add}<//>
-    <section class="panel" aria-label=${text.knowledge.title}><${Await} of=${list}>${(/** @type {any} */ { data }) => html`<${Table} label=${text.knowledge.title} columns=${columns()} rows=${data} href=${(/** @type {any} */ row) => to(`/knowledge/${row.id}`)} empty=${html`<${Empty} title=${text.knowledge.none} words=${text.knowledge.noneWords}>${add}<//>`} />`}<//></section>
-    ${adding && html`<${Dialog} title=${text.knowledge.new} close=${close}><${SchemaForm} schema="NewBase" draft="knowledgebase" save=${save} verb=${text.knowledge.new} cancel=${close} /><//>`}`;
+    <section class="panel" aria-label=${text.knowledge.title}><${Await}
+      of=${list}>${(/** @type {any} */ { data }) => html`<${Table} label=${text.knowledge.title} columns=${columns()}
+      rows=${data} href=${(/** @type {any} */ row) => to(`/knowledge/${row.id}`)} empty=${html`<${Empty}
+      title=${text.knowledge.none} words=${text.knowledge.noneWords}>${add}<//>`} />`}<//></section>
+    ${
+      adding &&
+      html`<${Dialog} title=${text.knowledge.new} close=${close}><${SchemaForm} schema="NewBase"
+      draft="knowledgebase" save=${save} verb=${text.knowledge.new} cancel=${close} /><//>`
+    }`;
 }
 
 /** @returns {import("../ui/table.js").Column[]} */

@@ -15,7 +15,8 @@ import { callColumns } from "./call/columns.js";
 /** @param {{ params: { id: string, lead: string } }} props */
 export default function LeadPage({ params: { id, lead } }) {
   const one = useGet(`/user/leads/${lead}`);
-  return html`<${Await} of=${one}>${(/** @type {any} */ row) => html`<${One} row=${row} campaign=${id} reload=${one.reload} />`}<//>`;
+  return html`<${Await}
+    of=${one}>${(/** @type {any} */ row) => html`<${One} row=${row} campaign=${id} reload=${one.reload} />`}<//>`;
 }
 
 /** @param {{ row: any, campaign: string, reload: () => Promise<void> }} props */
@@ -24,28 +25,65 @@ function One({ row, campaign, reload }) {
   const calls = useGet("/user/calls", { phone_number: row.phone_number, campaign_id: row.campaign_id, per_page: 20 });
   const save = async (/** @type {any} */ body) => {
     // An update merges variables: those that were removed are sent as null.
-    const gone = body.variables === undefined ? {} : Object.fromEntries(Object.keys(row.variables).filter((name) => !(name in (body.variables ?? {}))).map((name) => [name, null]));
-    const { message } = await patch(`/user/leads/${row.id}`, body.variables === undefined ? body : { ...body, variables: { ...gone, ...body.variables } });
+    const gone =
+      body.variables === undefined
+        ? {}
+        : Object.fromEntries(
+            Object.keys(row.variables)
+              .filter((name) => !(name in (body.variables ?? {})))
+              .map((name) => [name, null]),
+          );
+    const { message } = await patch(
+      `/user/leads/${row.id}`,
+      body.variables === undefined ? body : { ...body, variables: { ...gone, ...body.variables } },
+    );
     await Promise.all([reload(), told.reload()]);
     toast(message);
   };
   const [erase, busy] = useAction(async () => {
-    if (!(await confirm({ title: text.campaigns.eraseLead, words: text.campaigns.eraseLeadWords, name: row.phone_number, verb: text.erase }))) return undefined;
+    if (
+      !(await confirm({
+        title: text.campaigns.eraseLead,
+        words: text.campaigns.eraseLeadWords,
+        name: row.phone_number,
+        verb: text.erase,
+      }))
+    )
+      return undefined;
     const { message } = await remove(`/user/leads/${row.id}`);
     go(to(`/campaigns/${campaign}`, { tab: "leads" }));
     return message;
   });
-  return html`<${Head} title=${text.campaigns.lead(row.phone_number)} up=${[`/campaigns/${campaign}`, row.campaign?.name ?? text.campaigns.title]} sub=${html`<${Badge} state=${row.status} /><${Copy} value=${row.id} name=${text.call.lead} />`}>
+  return html`<${Head} title=${text.campaigns.lead(row.phone_number)}
+    up=${[`/campaigns/${campaign}`, row.campaign?.name ?? text.campaigns.title]}
+    sub=${html`<${Badge} state=${row.status} /><${Copy} value=${row.id} name=${text.call.lead} />`}>
       <button type="button" class="danger" disabled=${busy} onClick=${erase}>${text.erase}</button><//>
     <div class="columns even">
-      <${Panel} title=${text.campaigns.explain}><${Await} of=${told}>${(/** @type {any} */ { data }) => html`<${Explained} of=${data} />`}<//><//>
-      <${Panel} title=${text.campaigns.settings}><${SchemaForm} schema="ChangedLead" stored=${row} draft=${`lead:${row.id}`} save=${save} verb=${text.save} /><//>
+      <${Panel} title=${text.campaigns.explain}><${Await}
+        of=${told}>${(/** @type {any} */ { data }) => html`<${Explained} of=${data} />`}<//><//>
+      <${Panel} title=${text.campaigns.settings}><${SchemaForm} schema="ChangedLead" stored=${row}
+        draft=${`lead:${row.id}`} save=${save} verb=${text.save} /><//>
     </div>
-    <${Panel} title=${text.campaigns.itsCalls} flush><${Await} of=${calls}>${(/** @type {any} */ { data }) => html`<${Table} label=${text.campaigns.itsCalls} columns=${callColumns()} rows=${data} href=${(/** @type {any} */ one) => to(`/calls/${one.id}`)} empty=${html`<${Empty} title=${text.calls.none} words=${text.calls.noneWords} />`} />`}<//><//>
-    ${row.secondary_contacts?.length > 0 && html`<${Panel} title=${text.campaigns.contacts}><${Json} value=${row.secondary_contacts} name=${text.campaigns.contacts} /><//>`}`;
+    <${Panel} title=${text.campaigns.itsCalls} flush><${Await}
+      of=${calls}>${(/** @type {any} */ { data }) => html`<${Table} label=${text.campaigns.itsCalls}
+      columns=${callColumns()} rows=${data} href=${(/** @type {any} */ one) => to(`/calls/${one.id}`)}
+      empty=${html`<${Empty} title=${text.calls.none} words=${text.calls.noneWords} />`} />`}<//><//>
+    ${
+      row.secondary_contacts?.length > 0 &&
+      html`<${Panel} title=${text.campaigns.contacts}><${Json}
+      value=${row.secondary_contacts} name=${text.campaigns.contacts} /><//>`
+    }`;
 }
 
 /** @param {{ of: any }} props */
-const Explained = ({ of: { callable, reasons, next_at: next } }) => html`<p>${callable ? text.campaigns.callable : text.campaigns.notCallable}</p>
-  ${reasons.length > 0 && html`<ul>${reasons.map((/** @type {any} */ one) => html`<li key=${one.code}>${one.message}</li>`)}</ul>`}
+const Explained = ({
+  of: { callable, reasons, next_at: next },
+}) => html`<p>${callable ? text.campaigns.callable : text.campaigns.notCallable}</p>
+  ${
+    reasons.length > 0 &&
+    html`<ul>${reasons.map(
+      (/** @type {any} */ one) => html`<li
+    key=${one.code}>${one.message}</li>`,
+    )}</ul>`
+  }
   ${next && html`<p class="muted">${text.campaigns.nextLead}: <${Time} at=${next} /></p>`}`;

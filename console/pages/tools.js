@@ -13,14 +13,22 @@ import { Table } from "../ui/table.js";
 export default function Tools() {
   const list = useGet("/user/tools");
   const close = () => filter({ new: null });
-  const add = html`<button type="button" class="primary" onClick=${() => filter({ new: 1 })}>${text.tools.new}</button>`;
+  const add = html`<button type="button" class="primary"
+    onClick=${() => filter({ new: 1 })}>${text.tools.new}</button>`;
   const save = async (/** @type {any} */ body) => {
     const { data } = await post("/user/tools", body);
     go(to(`/tools/${data.id}`));
   };
   return html`<${Head} title=${text.tools.title}>${add}<//>
-    <section class="panel" aria-label=${text.tools.title}><${Await} of=${list}>${(/** @type {any} */ rows) => html`<${Table} label=${text.tools.title} columns=${columns()} rows=${rows} href=${(/** @type {any} */ row) => to(`/tools/${row.id}`)} empty=${html`<${Empty} title=${text.tools.none} words=${text.tools.noneWords}>${add}<//>`} />`}<//></section>
-    ${route.value.query.new && html`<${Dialog} title=${text.tools.new} kind="broad" close=${close}><${SchemaForm} schema="NewTool" draft="tool" save=${save} verb=${text.tools.create} cancel=${close} /><//>`}`;
+    <section class="panel" aria-label=${text.tools.title}><${Await}
+      of=${list}>${(/** @type {any} */ rows) => html`<${Table} label=${text.tools.title} columns=${columns()}
+      rows=${rows} href=${(/** @type {any} */ row) => to(`/tools/${row.id}`)} empty=${html`<${Empty}
+      title=${text.tools.none} words=${text.tools.noneWords}>${add}<//>`} />`}<//></section>
+    ${
+      route.value.query.new &&
+      html`<${Dialog} title=${text.tools.new} kind="broad" close=${close}><${SchemaForm}
+      schema="NewTool" draft="tool" save=${save} verb=${text.tools.create} cancel=${close} /><//>`
+    }`;
 }
 
 /** @returns {import("../ui/table.js").Column[]} */

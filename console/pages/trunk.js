@@ -11,7 +11,8 @@ import { toast } from "../ui/toast.js";
 /** @param {{ params: { id: string } }} props */
 export default function TrunkPage({ params: { id } }) {
   const one = useGet(`/user/phone-numbers/sip-trunks/${id}`);
-  return html`<${Await} of=${one}>${(/** @type {any} */ { data }) => html`<${One} row=${data} reload=${one.reload} />`}<//>`;
+  return html`<${Await}
+    of=${one}>${(/** @type {any} */ { data }) => html`<${One} row=${data} reload=${one.reload} />`}<//>`;
 }
 
 /** @param {{ row: any, reload: () => Promise<void> }} props */
@@ -28,11 +29,27 @@ function One({ row, reload }) {
     setSteps((await post(`${path}/check`)).data.steps);
   });
   const { registration } = row;
-  return html`<${Head} title=${text.numbers.trunk(row.phone_number)} up=${["/numbers", text.numbers.title]} sub=${html`<span>${row.sip_address}</span><${Copy} value=${row.id} name=${text.numbers.trunks} />`}>
-      <button type="button" disabled=${busy} onClick=${check}>${busy ? text.numbers.checking : text.numbers.check}</button><//>
-    <div class="columns"><${Panel} title=${text.knowledge.settings}><${SchemaForm} schema="TrunkChanges" stored=${row} draft=${`trunk:${row.id}`} save=${save} verb=${text.save} /><//>
+  return html`<${Head} title=${text.numbers.trunk(row.phone_number)} up=${["/numbers", text.numbers.title]}
+    sub=${html`<span>${row.sip_address}</span><${Copy} value=${row.id} name=${text.numbers.trunks} />`}>
+      <button type="button" disabled=${busy}
+        onClick=${check}>${busy ? text.numbers.checking : text.numbers.check}</button><//>
+    <div class="columns"><${Panel} title=${text.knowledge.settings}><${SchemaForm} schema="TrunkChanges" stored=${row}
+      draft=${`trunk:${row.id}`} save=${save} verb=${text.save} /><//>
       <div class="stack">
-        <${Panel} title=${text.numbers.registration}>${registration ? html`<p><${Badge} state=${registration.state} /> <${Time} at=${registration.since} /></p>${registration.detail && html`<p>${registration.detail}</p>`}` : html`<p class="muted">${text.numbers.noRegistration}</p>`}<//>
-        ${steps && html`<${Panel} title=${text.numbers.check}><ol class="list stack tight" role="status">${steps.map((step) => html`<li key=${step.name}><${Badge} state=${step.ok ? "ok" : "failed"} words=${text.numbers.steps[step.name] ?? step.name} /> ${step.detail}</li>`)}</ol><//>`}
+        <${Panel} title=${text.numbers.registration}>${
+          registration
+            ? html`<p>
+          <${Badge} state=${registration.state} /> <${Time} at=${registration.since} /></p>${registration.detail && html`<p>${registration.detail}</p>`}`
+            : html`<p
+          class="muted">${text.numbers.noRegistration}</p>`
+        }<//>
+        ${
+          steps &&
+          html`<${Panel} title=${text.numbers.check}><ol class="list stack tight"
+          role="status">${steps.map(
+            (step) => html`<li key=${step.name}><${Badge} state=${step.ok ? "ok" : "failed"}
+          words=${text.numbers.steps[step.name] ?? step.name} /> ${step.detail}</li>`,
+          )}</ol><//>`
+        }
       </div></div>`;
 }

@@ -32,8 +32,27 @@ async function reach({ page }, role, name) {
       const one = document.activeElement;
       if (!one || one === document.body) return { role: "", name: "" };
       const labels = /** @type {any} */ (one).labels;
-      const told = one.getAttribute("aria-label") ?? (labels?.length ? [...labels].map((/** @type {any} */ each) => [...each.childNodes].filter((/** @type {any} */ node) => !(node instanceof Element && node.matches(".hint, select, input"))).map((/** @type {any} */ node) => node.textContent).join("")).join(" ") : one.textContent);
-      return { role: one.getAttribute("role") ?? { A: "link", BUTTON: "button", SELECT: "select", SUMMARY: "button" }[one.tagName] ?? (/** @type {any} */ (one).type === "checkbox" ? "checkbox" : "field"), name: (told ?? "").trim().replace(/\s+/g, " ") };
+      const told =
+        one.getAttribute("aria-label") ??
+        (labels?.length
+          ? [...labels]
+              .map((/** @type {any} */ each) =>
+                [...each.childNodes]
+                  .filter(
+                    (/** @type {any} */ node) => !(node instanceof Element && node.matches(".hint, select, input")),
+                  )
+                  .map((/** @type {any} */ node) => node.textContent)
+                  .join(""),
+              )
+              .join(" ")
+          : one.textContent);
+      return {
+        role:
+          one.getAttribute("role") ??
+          { A: "link", BUTTON: "button", SELECT: "select", SUMMARY: "button" }[one.tagName] ??
+          (one.matches("[type=checkbox]") ? "checkbox" : "field"),
+        name: (told ?? "").trim().replace(/\s+/g, " "),
+      };
     });
     if (at.role === role && (typeof name === "string" ? at.name === name : name.test(at.name))) return;
     await page.keyboard.press("Tab");
@@ -53,7 +72,12 @@ async function write(tab, role, name, typed) {
 /** Chooses by typing the beginning of a choice, once there are any. @param {Tab} tab @param {string | RegExp} name @param {string} typed */
 async function choose(tab, name, typed) {
   await reach(tab, "select", name);
-  await tab.page.waitForFunction((words) => [.../** @type {HTMLSelectElement} */ (document.activeElement).options].some((one) => one.text.startsWith(words)), {}, typed);
+  await tab.page.waitForFunction(
+    (words) =>
+      [.../** @type {HTMLSelectElement} */ (document.activeElement).options].some((one) => one.text.startsWith(words)),
+    {},
+    typed,
+  );
   await tab.page.keyboard.type(typed);
 }
 
@@ -70,14 +94,27 @@ async function palette({ page }, typed) {
   await page.keyboard.up("Control");
   await page.waitForSelector("dialog.palette input");
   await page.keyboard.type(typed);
-  await page.waitForFunction((words) => document.querySelector("dialog.palette [role=option][aria-selected=true]")?.textContent?.toLowerCase().includes(words.toLowerCase()), {}, typed);
+  await page.waitForFunction(
+    (words) =>
+      document
+        .querySelector("dialog.palette [role=option][aria-selected=true]")
+        ?.textContent?.toLowerCase()
+        .includes(words.toLowerCase()),
+    {},
+    typed,
+  );
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => !document.querySelector("dialog.palette"));
   await settled(page);
 }
 
 /** @param {Tab} tab @param {string} words */
-const shows = ({ page }, words) => page.waitForFunction((wanted) => document.querySelector("#app")?.textContent?.includes(wanted), { timeout: 15_000 }, words);
+const shows = ({ page }, words) =>
+  page.waitForFunction(
+    (wanted) => document.querySelector("#app")?.textContent?.includes(wanted),
+    { timeout: 15_000 },
+    words,
+  );
 
 /** @param {Tab} tab @param {string} email @param {string} password */
 async function enter(tab, email, password) {
@@ -161,7 +198,11 @@ describe("by keyboard alone", () => {
     await shows(tab, "Campaign started successfully.");
     await press(tab, "tab", "Leads");
     await tab.page.keyboard.press("ArrowLeft");
-    await until(async () => (await tab.page.$eval("main", (one) => one.textContent ?? "")).includes("2 100%"), "both leads are called", 30_000);
+    await until(
+      async () => (await tab.page.$eval("main", (one) => one.textContent ?? "")).includes("2 100%"),
+      "both leads are called",
+      30_000,
+    );
     await press(tab, "button", "Export calls (CSV)");
     await tab.page.waitForFunction(() => !document.querySelector(".toast"), { timeout: 20_000 });
     faultless(tab, "campaign");
@@ -197,7 +238,10 @@ describe("by keyboard alone", () => {
     await write(tab, "field", /^Email/, "clinic-south@example.com");
     await press(tab, "button", "Create account");
     await shows(tab, "sbk_");
-    const key = (await tab.page.$$eval("dialog code", (all) => all.map((one) => one.textContent ?? ""))).find((one) => one.startsWith("sbk_")) ?? "";
+    const key =
+      (await tab.page.$$eval("dialog code", (all) => all.map((one) => one.textContent ?? ""))).find((one) =>
+        one.startsWith("sbk_"),
+      ) ?? "";
     assert.equal((await client(`${service.service}/api`, key)("GET", "/user/me")).email, "clinic-south@example.com");
     await press(tab, "button", "Close");
     await palette(tab, "Engines");
@@ -209,7 +253,10 @@ describe("by keyboard alone", () => {
 });
 
 test("a new account is one click from a first conversation, a call, its transcript and its webhook", async () => {
-  const { email } = await world.operator("POST", "/admin/accounts", { email: "first@example.com", password: "correct horse 9" });
+  const { email } = await world.operator("POST", "/admin/accounts", {
+    email: "first@example.com",
+    password: "correct horse 9",
+  });
   const tab = await open(browser, service.url);
   await enter(tab, email, "correct horse 9");
   await press(tab, "button", "Make an example assistant");

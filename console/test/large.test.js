@@ -19,14 +19,29 @@ before(async () => {
   const owner = client(`${service.service}/api`, service.secrets.api_key);
   let first = 0;
   for (let at = 1; at <= ASSISTANTS; at += 1) {
-    const { data } = await owner("POST", "/user/assistant", { name: `Assistant ${String(at).padStart(3, "0")}`, voice_id: 1, language_id: 1, type: "outbound", mode: "pipeline", timezone: "Etc/UTC", llm_model_id: 1, initial_message: "Hello", system_prompt: "Be brief." });
+    const { data } = await owner("POST", "/user/assistant", {
+      name: `Assistant ${String(at).padStart(3, "0")}`,
+      voice_id: 1,
+      language_id: 1,
+      type: "outbound",
+      mode: "pipeline",
+      timezone: "Etc/UTC",
+      llm_model_id: 1,
+      initial_message: "Hello",
+      system_prompt: "Be brief.",
+    });
     first ||= data.id;
   }
   const long = await bring(service, first);
   call = long.id;
   await long.report({ type: "dialing" }, { type: "answered", answered_by: "human" });
   for (let at = 0; at < TURNS; at += 50) {
-    await long.report(...Array.from({ length: 50 }, (_, more) => [{ type: "transcript", sender: more % 2 ? "bot" : "human", text: `Line ${at + more} of a long call.` }, { type: "metrics", turn: at + more, llm_ms: 300 + more, tts_ms: 90 }]).flat());
+    await long.report(
+      ...Array.from({ length: 50 }, (_, more) => [
+        { type: "transcript", sender: more % 2 ? "bot" : "human", text: `Line ${at + more} of a long call.` },
+        { type: "metrics", turn: at + more, llm_ms: 300 + more, tts_ms: 90 },
+      ]).flat(),
+    );
   }
   await long.report({ type: "ended", by: "customer", reason: "hung-up" });
   browser = await launch();
@@ -44,10 +59,15 @@ test("an assistant beyond the first page is found by its name, by keyboard", asy
   await page.waitForSelector("#field-assistant_id[role=combobox]");
   await page.focus("#field-assistant_id");
   await page.keyboard.type("Assistant 127");
-  await page.waitForFunction(() => document.querySelector(".picker [aria-selected=true]")?.textContent === "Assistant 127");
+  await page.waitForFunction(
+    () => document.querySelector(".picker [aria-selected=true]")?.textContent === "Assistant 127",
+  );
   assert.deepEqual(await findings(page), []);
   await page.keyboard.press("Enter");
-  assert.equal(await page.$eval("#field-assistant_id", (one) => /** @type {HTMLInputElement} */ (one).value), "Assistant 127");
+  assert.equal(
+    await page.$eval("#field-assistant_id", (one) => /** @type {HTMLInputElement} */ (one).value),
+    "Assistant 127",
+  );
   await page.type("#field-name", "Found by search");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Found by search");

@@ -27,10 +27,69 @@ after(async () => {
 });
 
 /** Pages of an account that has something of everything. */
-const builder = () => ["/", "/assistants", "/assistants/new", `/assistants/${world.assistants.anna}`, `/assistants/${world.assistants.anna}?tab=calls`, `/assistants/${world.assistants.anna}?tab=json`, `/assistants/${world.assistants.ion}`, "/knowledge", `/knowledge/${world.knowledge}`, "/tools", "/tools?new=1", `/tools/${world.tools.slots}`, "/webhooks", "/webhooks?tab=feed", "/webhooks?tab=secrets", "/keys", "/account"];
-const answering = () => ["/calls", "/calls?status=busy", `/calls/${own}`, `/calls/${own}?tab=events`, `/calls/${own}?tab=json`, `/calls/${world.calls.tool}`, `/calls/${world.calls.busy}`, "/campaigns", "/campaigns?new=1", `/campaigns/${world.campaign}`, `/campaigns/${world.campaign}?tab=leads`, `/campaigns/${world.campaign}?tab=settings`, `/campaigns/${world.campaign}/leads/1`, `/campaigns/${world.campaign}/import`, "/numbers", `/numbers/trunks/${world.numbers.trunk}`, "/do-not-call", "/do-not-call/import"];
-const operating = () => ["/operator", "/operator/accounts/1", "/operator/plans", "/operator/engines", "/operator/queues", "/operator/store", "/operator/settings", "/operator/prices"];
-const empty = ["/", "/calls", "/assistants", "/campaigns", "/numbers", "/knowledge", "/tools", "/webhooks", "/webhooks?tab=feed", "/do-not-call", "/keys", "/account"];
+const builder = () => [
+  "/",
+  "/assistants",
+  "/assistants/new",
+  `/assistants/${world.assistants.anna}`,
+  `/assistants/${world.assistants.anna}?tab=calls`,
+  `/assistants/${world.assistants.anna}?tab=json`,
+  `/assistants/${world.assistants.ion}`,
+  "/knowledge",
+  `/knowledge/${world.knowledge}`,
+  "/tools",
+  "/tools?new=1",
+  `/tools/${world.tools.slots}`,
+  "/webhooks",
+  "/webhooks?tab=feed",
+  "/webhooks?tab=secrets",
+  "/keys",
+  "/account",
+];
+const answering = () => [
+  "/calls",
+  "/calls?status=busy",
+  `/calls/${own}`,
+  `/calls/${own}?tab=events`,
+  `/calls/${own}?tab=json`,
+  `/calls/${world.calls.tool}`,
+  `/calls/${world.calls.busy}`,
+  "/campaigns",
+  "/campaigns?new=1",
+  `/campaigns/${world.campaign}`,
+  `/campaigns/${world.campaign}?tab=leads`,
+  `/campaigns/${world.campaign}?tab=settings`,
+  `/campaigns/${world.campaign}/leads/1`,
+  `/campaigns/${world.campaign}/import`,
+  "/numbers",
+  `/numbers/trunks/${world.numbers.trunk}`,
+  "/do-not-call",
+  "/do-not-call/import",
+];
+const operating = () => [
+  "/operator",
+  "/operator/accounts/1",
+  "/operator/plans",
+  "/operator/engines",
+  "/operator/queues",
+  "/operator/store",
+  "/operator/settings",
+  "/operator/prices",
+];
+const empty = [
+  "/",
+  "/calls",
+  "/assistants",
+  "/campaigns",
+  "/numbers",
+  "/knowledge",
+  "/tools",
+  "/webhooks",
+  "/webhooks?tab=feed",
+  "/do-not-call",
+  "/keys",
+  "/account",
+];
 
 /** @param {import("./tools/browser.js").Tab} tab @param {string[]} paths */
 async function visit(tab, paths) {
@@ -40,7 +99,10 @@ async function visit(tab, paths) {
   for (const path of paths) {
     await page.setViewport({ width: 1360, height: 900 });
     await go(tab, path);
-    for (const [scheme, width] of /** @type {[string, number][]} */ ([["light", 1360], ["dark", 390]])) {
+    for (const [scheme, width] of /** @type {[string, number][]} */ ([
+      ["light", 1360],
+      ["dark", 390],
+    ])) {
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
       await page.setViewport({ width, height: 900 });
       await new Promise((resolve) => setTimeout(resolve, 150));
@@ -75,7 +137,10 @@ describe("pages", () => {
   });
 
   test("of a new account, which teach", async () => {
-    const made = await world.operator("POST", "/admin/accounts", { email: "new@example.com", password: "correct horse 9" });
+    const made = await world.operator("POST", "/admin/accounts", {
+      email: "new@example.com",
+      password: "correct horse 9",
+    });
     const tab = await open(browser, service.url);
     await signIn(tab, { email: made.email, password: "correct horse 9" });
     await visit(tab, empty);
@@ -91,7 +156,9 @@ describe("pages", () => {
     await go(tab, "/nowhere");
     assert.match(await tab.page.$eval("h1", (one) => one.textContent ?? ""), /No such page/);
     // The operator's pages ask for the operator's token.
-    await tab.page.evaluate(() => (history.pushState(null, "", "/console/operator"), dispatchEvent(new PopStateEvent("popstate"))));
+    await tab.page.evaluate(
+      () => (history.pushState(null, "", "/console/operator"), dispatchEvent(new PopStateEvent("popstate"))),
+    );
     await tab.page.waitForSelector("input[name=token]");
     faultless(tab, "door");
   });

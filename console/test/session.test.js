@@ -16,7 +16,20 @@ import { until } from "./tools/world.js";
 before(async () => {
   service = await start();
   owner = client(`${service.service}/api`, service.secrets.api_key);
-  assistant = (await owner("POST", "/user/assistant", { name: "Anna", voice_id: 1, language_id: 1, type: "outbound", mode: "pipeline", timezone: "Etc/UTC", llm_model_id: 1, initial_message: "Hello", system_prompt: "Be brief.", record: true })).data.id;
+  assistant = (
+    await owner("POST", "/user/assistant", {
+      name: "Anna",
+      voice_id: 1,
+      language_id: 1,
+      type: "outbound",
+      mode: "pipeline",
+      timezone: "Etc/UTC",
+      llm_model_id: 1,
+      initial_message: "Hello",
+      system_prompt: "Be brief.",
+      record: true,
+    })
+  ).data.id;
   browser = await launch();
 });
 after(async () => {
@@ -34,10 +47,12 @@ async function write(page, selector, typed) {
 }
 
 /** @param {import("puppeteer-core").Page} page @param {string} words @param {string} [within] */
-const press = async (page, words, within = "body") => (await page.waitForSelector(`${within} ::-p-aria([name="${words}"][role="button"])`))?.click();
+const press = async (page, words, within = "body") =>
+  (await page.waitForSelector(`${within} ::-p-aria([name="${words}"][role="button"])`))?.click();
 
 /** @param {import("puppeteer-core").Page} page @param {string} words */
-const shows = (page, words) => page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
+const shows = (page, words) =>
+  page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
 
 test("a session that ends keeps the page, and the save goes on after signing in", async () => {
   const tab = await open(browser, service.url);
@@ -46,7 +61,9 @@ test("a session that ends keeps the page, and the save goes on after signing in"
   await go(tab, `/assistants/${assistant}`);
   await write(page, "#field-name", "Anna, renamed");
   // A password set by the operator ends all sessions.
-  await client(service.service, service.secrets.admin_token)("PUT", "/admin/accounts/1", { password: "another good one 7" });
+  await client(service.service, service.secrets.admin_token)("PUT", "/admin/accounts/1", {
+    password: "another good one 7",
+  });
   tab.expected.push(/.*/);
   await press(page, "Save");
   await page.waitForSelector("dialog input[name=password]");
@@ -54,7 +71,9 @@ test("a session that ends keeps the page, and the save goes on after signing in"
   await page.type("dialog input[name=email]", service.secrets.email);
   await page.type("dialog input[name=password]", "another good one 7");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => !document.querySelector("dialog") && document.querySelector("main h1")?.textContent === "Anna, renamed");
+  await page.waitForFunction(
+    () => !document.querySelector("dialog") && document.querySelector("main h1")?.textContent === "Anna, renamed",
+  );
   assert.equal((await owner("GET", `/user/assistant/${assistant}`)).name, "Anna, renamed");
   service.secrets.password = "another good one 7";
 });
@@ -74,7 +93,8 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes("Authorization"));
   const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage }));
   assert.ok(kept.includes("look_up") && kept.includes("Typed and not saved"));
-  for (const secret of ["very-secret", service.secrets.password, "sbk_", "sbs_", "sbo_"]) assert.ok(!kept.includes(secret), secret);
+  for (const secret of ["very-secret", service.secrets.password, "sbk_", "sbs_", "sbo_"])
+    assert.ok(!kept.includes(secret), secret);
   assert.equal((await page.cookies()).length, 0);
 
   await page.reload();
@@ -87,9 +107,14 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.keyboard.press("Escape");
   await go(tab, `/assistants/${assistant}`);
   await shows(page, "What you had typed here is back");
-  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "Typed and not saved");
+  assert.equal(
+    await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value),
+    "Typed and not saved",
+  );
   await press(page, "Discard changes");
-  await page.waitForFunction(() => /** @type {HTMLInputElement} */ (document.querySelector("#field-name")).value === "Anna, renamed");
+  await page.waitForFunction(
+    () => /** @type {HTMLInputElement} */ (document.querySelector("#field-name")).value === "Anna, renamed",
+  );
   faultless(tab, "drafts");
 });
 
@@ -120,7 +145,10 @@ test("errors of the service stand beside their fields, in its words", async () =
   await page.select("#field-method", "GET");
   await press(page, "Create tool", "dialog");
   await page.waitForSelector("#field-name-wrong");
-  assert.match(await page.$eval("#field-name-wrong", (one) => one.textContent ?? ""), /lowercase letters and underscores/);
+  assert.match(
+    await page.$eval("#field-name-wrong", (one) => one.textContent ?? ""),
+    /lowercase letters and underscores/,
+  );
   assert.match(await page.$eval("#field-endpoint-wrong", (one) => one.textContent ?? ""), /endpoint/);
   assert.equal(await page.$eval("#field-name", (one) => one.getAttribute("aria-invalid")), "true");
   await page.waitForFunction(() => document.activeElement?.hasAttribute("data-summary"));
@@ -136,7 +164,8 @@ test("a running call is followed without a gap, through a broken connection, and
   tab.expected.push(/.*/);
   await go(tab, `/calls/${call.id}`);
   await shows(page, "Live");
-  const line = (/** @type {number} */ at) => call.report({ type: "transcript", sender: at % 2 ? "bot" : "human", text: `Line number ${at}.` });
+  const line = (/** @type {number} */ at) =>
+    call.report({ type: "transcript", sender: at % 2 ? "bot" : "human", text: `Line number ${at}.` });
   for (let at = 1; at <= 5; at += 1) await line(at);
   await call.report({ type: "partial", turn: 3, text: "being spoken" });
   await shows(page, "being spoken");
@@ -148,18 +177,35 @@ test("a running call is followed without a gap, through a broken connection, and
   await line(13);
   await shows(page, "Line number 13.");
   const said = await page.$$eval("ol.said .entry.said .what", (all) => all.map((one) => one.textContent?.trim()));
-  assert.deepEqual(said, Array.from({ length: 13 }, (_, at) => `Line number ${at + 1}.`));
+  assert.deepEqual(
+    said,
+    Array.from({ length: 13 }, (_, at) => `Line number ${at + 1}.`),
+  );
   await press(page, "Tell the engine");
   await page.waitForSelector("#field-text");
   await page.type("#field-text", "We are closing soon.");
   await press(page, "Send");
-  await until(async () => (await call.report({ type: "metrics", turn: 1, llm_ms: 1 }), call.commands.some(({ type, text }) => type === "say" && text === "We are closing soon.")), "the engine is told to say it");
+  await until(
+    async () => (
+      await call.report({ type: "metrics", turn: 1, llm_ms: 1 }),
+      call.commands.some(({ type, text }) => type === "say" && text === "We are closing soon.")
+    ),
+    "the engine is told to say it",
+  );
   await press(page, "Hang up");
-  await until(async () => (await call.report({ type: "metrics", turn: 1, llm_ms: 1 }), call.commands.some(({ type }) => type === "hangup")), "the engine is told");
+  await until(
+    async () => (
+      await call.report({ type: "metrics", turn: 1, llm_ms: 1 }),
+      call.commands.some(({ type }) => type === "hangup")
+    ),
+    "the engine is told",
+  );
   await call.record(1);
   await call.report({ type: "ended", by: "assistant", reason: "hangup" });
   await page.waitForSelector("audio");
-  await page.waitForFunction(() => /** @type {HTMLAudioElement} */ (document.querySelector("audio")).readyState > 0, { timeout: 10_000 });
+  await page.waitForFunction(() => /** @type {HTMLAudioElement} */ (document.querySelector("audio")).readyState > 0, {
+    timeout: 10_000,
+  });
   await shows(page, "Completed");
 });
 
@@ -205,7 +251,9 @@ test("who stays signed in is known after a reload, by a cookie that no script re
   await entered(tab);
   const [cookie] = await page.cookies();
   assert.ok(cookie.httpOnly && cookie.sameSite === "Strict");
-  const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage, cookie: document.cookie }));
+  const kept = await page.evaluate(() =>
+    JSON.stringify({ ...sessionStorage, ...localStorage, cookie: document.cookie }),
+  );
   assert.ok(!kept.includes(cookie.value));
   await page.reload();
   await page.waitForSelector(".side");

@@ -7,12 +7,13 @@ import { posix } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
+import { check, narrowed } from "../checks.js";
 import { duration, label, money, offset, size, span } from "../format.js";
 import { messages } from "../live.js";
 import { course, heard, ticks } from "../pages/call/model.js";
 import { headers, mapped } from "../pages/campaign/mapping.js";
 import { applies, place } from "../pages/assistant/sections.js";
-import { body, changes, check, form, initial, loadDocument, narrowed } from "../schema.js";
+import { body, changes, form, initial, loadDocument } from "../schema.js";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
 
@@ -30,7 +31,15 @@ describe("a call's course", () => {
     { seq: 2, at: at(500), type: "dialing" },
     { seq: 3, at: at(900), type: "ringing" },
     { seq: 4, at: at(4_500), type: "answered" },
-    { seq: 5, at: at(6_000), type: "transcript", sender: "bot", text: "Hello", started_at: at(4_700), ended_at: at(6_000) },
+    {
+      seq: 5,
+      at: at(6_000),
+      type: "transcript",
+      sender: "bot",
+      text: "Hello",
+      started_at: at(4_700),
+      ended_at: at(6_000),
+    },
     { seq: 6, at: at(8_000), type: "tool", name: "find", status: 200, duration_ms: 250, error: null },
     { seq: 7, at: at(9_000), type: "transcript", sender: "human", text: "Yes" },
     { seq: 8, at: at(9_500), type: "hold" },
@@ -48,7 +57,13 @@ describe("a call's course", () => {
   });
   test("has what was said from its beginning to its end", () => {
     const said = told.entries.filter(({ kind }) => kind === "said");
-    assert.deepEqual(said.map(({ lane, start, end }) => [lane, start, end]), [["assistant", 4_200, 5_500], ["customer", 8_500, 8_500]]);
+    assert.deepEqual(
+      said.map(({ lane, start, end }) => [lane, start, end]),
+      [
+        ["assistant", 4_200, 5_500],
+        ["customer", 8_500, 8_500],
+      ],
+    );
   });
   test("draws a tool for as long as it took", () => {
     const tool = told.spans.find(({ lane }) => lane === "tool");
@@ -56,9 +71,16 @@ describe("a call's course", () => {
   });
   test("draws the line without a hole", () => {
     const line = told.spans.filter(({ lane }) => lane === "line").map(({ kind, start, end }) => [kind, start, end]);
-    assert.deepEqual(line, [["dialing", 0, 400], ["ringing", 400, 4_000], ["talk", 4_000, 9_000], ["hold", 9_000, 9_200], ["talk", 9_200, 10_000]]);
+    assert.deepEqual(line, [
+      ["dialing", 0, 400],
+      ["ringing", 400, 4_000],
+      ["talk", 4_000, 9_000],
+      ["hold", 9_000, 9_200],
+      ["talk", 9_200, 10_000],
+    ]);
   });
-  test("adds up a turn that tells no total", () => assert.deepEqual(told.turns, [{ turn: 1, total: 400, stages: { llm_ms: 300, tts_ms: 100 } }]));
+  test("adds up a turn that tells no total", () =>
+    assert.deepEqual(told.turns, [{ turn: 1, total: 400, stages: { llm_ms: 300, tts_ms: 100 } }]));
   test("knows what is heard", () => {
     assert.equal(heard(told.entries, 4_100), null);
     assert.equal(heard(told.entries, 5_000)?.event.text, "Hello");
@@ -74,13 +96,18 @@ describe("a call's course", () => {
 describe("a stream", () => {
   /** @param {string[]} parts */
   const read = async (...parts) => {
-    const stream = new ReadableStream({ start: (to) => (parts.forEach((part) => to.enqueue(new TextEncoder().encode(part))), to.close()) });
+    const stream = new ReadableStream({
+      start: (to) => (parts.forEach((part) => to.enqueue(new TextEncoder().encode(part))), to.close()),
+    });
     const found = [];
     for await (const one of messages(stream)) found.push(one);
     return found;
   };
   test("is read over the borders of its chunks", async () => {
-    assert.deepEqual(await read("id: 4\nda", 'ta: {"a":"ă', '"}\n', "\n:\n\nevent: done\r\ndata: 1\r\n\r\n"), [{ id: "4", event: "message", data: { a: "ă" } }, { id: null, event: "done", data: 1 }]);
+    assert.deepEqual(await read("id: 4\nda", 'ta: {"a":"ă', '"}\n', "\n:\n\nevent: done\r\ndata: 1\r\n\r\n"), [
+      { id: "4", event: "message", data: { a: "ă" } },
+      { id: null, event: "done", data: 1 },
+    ]);
   });
   test("gives nothing that is not whole", async () => assert.deepEqual(await read('id: 1\ndata: {"a":1}'), []));
 });
@@ -90,13 +117,42 @@ describe("forms of the document", () => {
   /** @param {string} name */
   const field = (name) => assistant.fields.find((one) => one.name === name);
   test("know the kind of each member", () => {
-    const kinds = Object.fromEntries(["name", "system_prompt", "mode", "voice_id", "record", "tools", "post_call_schema", "variables", "tool_ids", "filler_config", "inbound_webhook_events"].map((name) => [name, field(name)?.kind]));
-    assert.deepEqual(kinds, { name: "text", system_prompt: "long", mode: "choice", voice_id: "number", record: "boolean", tools: "variants", post_call_schema: "list", variables: "variables", tool_ids: "list", filler_config: "record", inbound_webhook_events: "choices" });
+    const kinds = Object.fromEntries(
+      [
+        "name",
+        "system_prompt",
+        "mode",
+        "voice_id",
+        "record",
+        "tools",
+        "post_call_schema",
+        "variables",
+        "tool_ids",
+        "filler_config",
+        "inbound_webhook_events",
+      ].map((name) => [name, field(name)?.kind]),
+    );
+    assert.deepEqual(kinds, {
+      name: "text",
+      system_prompt: "long",
+      mode: "choice",
+      voice_id: "number",
+      record: "boolean",
+      tools: "variants",
+      post_call_schema: "list",
+      variables: "variables",
+      tool_ids: "list",
+      filler_config: "record",
+      inbound_webhook_events: "choices",
+    });
     assert.equal(form("ChangedMe").fields.find(({ name }) => name === "password")?.kind, "secret");
   });
   test("show every member that a body has", () => {
     const all = Object.keys(JSON.parse(served).components.schemas.NewAssistant.properties);
-    assert.deepEqual(assistant.fields.map(({ name }) => name), all);
+    assert.deepEqual(
+      assistant.fields.map(({ name }) => name),
+      all,
+    );
   });
   test("ask for what the mode asks for", () => {
     assert.equal(narrowed(assistant.rules, { mode: "pipeline" }).llm_model_id?.required, true);
@@ -105,12 +161,27 @@ describe("forms of the document", () => {
     assert.deepEqual(narrowed(assistant.rules, { mode: "dualplex" }).knowledgebase_mode?.allowed, ["function_call"]);
   });
   test("tell what is missing or out of bounds, beside its field", () => {
-    const values = { ...initial(assistant.fields, {}), mode: "pipeline", name: "x".repeat(256), max_duration: "5", post_call_schema: [{ name: "", type: "bool", description: "abc" }] };
+    const values = {
+      ...initial(assistant.fields, {}),
+      mode: "pipeline",
+      name: "x".repeat(256),
+      max_duration: "5",
+      post_call_schema: [{ name: "", type: "bool", description: "abc" }],
+    };
     const wrong = check(assistant, values);
-    for (const name of ["voice_id", "llm_model_id", "name", "max_duration", "post_call_schema.0.name", "initial_message"]) assert.ok(wrong[name], name);
+    for (const name of [
+      "voice_id",
+      "llm_model_id",
+      "name",
+      "max_duration",
+      "post_call_schema.0.name",
+      "initial_message",
+    ])
+      assert.ok(wrong[name], name);
     assert.equal(wrong.multimodal_model_id, undefined);
   });
-  test("count characters as the service does", () => assert.equal(check(assistant, { ...initial(assistant.fields, {}), name: "😀".repeat(255) }).name, undefined));
+  test("count characters as the service does", () =>
+    assert.equal(check(assistant, { ...initial(assistant.fields, {}), name: "😀".repeat(255) }).name, undefined));
   test("send numbers as numbers, and leave out what is empty", () => {
     const { fields } = assistant;
     const told = body(fields, { ...initial(fields, {}), name: "Anna", voice_id: "3", llm_temperature: "0.10" });
@@ -120,9 +191,18 @@ describe("forms of the document", () => {
   });
   test("send what changed alone, and null for what was emptied", () => {
     const { fields } = form("UpdateAssistant");
-    const before = initial(fields, { name: "Anna", webhook_url: "https://example.com", llm_temperature: "0.10", fillers: 0, tool_ids: [1] });
+    const before = initial(fields, {
+      name: "Anna",
+      webhook_url: "https://example.com",
+      llm_temperature: "0.10",
+      fillers: 0,
+      tool_ids: [1],
+    });
     assert.deepEqual(changes(fields, before, { ...before }), {});
-    assert.deepEqual(changes(fields, before, { ...before, name: "Ana", webhook_url: "", fillers: true, tool_ids: [] }), { name: "Ana", webhook_url: null, fillers: true, tool_ids: [] });
+    assert.deepEqual(
+      changes(fields, before, { ...before, name: "Ana", webhook_url: "", fillers: true, tool_ids: [] }),
+      { name: "Ana", webhook_url: null, fillers: true, tool_ids: [] },
+    );
   });
   test("leave open what was left open", () => {
     const { fields } = form("ToolChanges");
@@ -137,7 +217,7 @@ describe("forms of the document", () => {
 
 describe("columns of a file", () => {
   test("are found, whatever separates them", () => {
-    assert.deepEqual(headers("\uFEFFPhone number;\"Name; full\"\r\n1;2", ""), ["Phone number", "Name; full"]);
+    assert.deepEqual(headers('\uFEFFPhone number;"Name; full"\r\n1;2', ""), ["Phone number", "Name; full"]);
     assert.deepEqual(headers("a,b\n", ""), ["a", "b"]);
     assert.deepEqual(headers("a\tb", "tab"), ["a", "b"]);
     assert.deepEqual(headers('{"phone_number":"+1"}\n', ""), []);
@@ -149,7 +229,21 @@ describe("columns of a file", () => {
 });
 
 test("figures are written as people read them", () => {
-  assert.deepEqual([duration(65), duration(3_725), offset(65_250), span(950), span(1_250), money(0.0045), money(12), size(3_346_432), label("llm_model_id"), label("tool_ids")], ["1:05", "1:02:05", "1:05.250", "950 ms", "1.25 s", "$0.0045", "$12.00", "3.3 MB", "LLM model", "Tools"]);
+  assert.deepEqual(
+    [
+      duration(65),
+      duration(3_725),
+      offset(65_250),
+      span(950),
+      span(1_250),
+      money(0.0045),
+      money(12),
+      size(3_346_432),
+      label("llm_model_id"),
+      label("tool_ids"),
+    ],
+    ["1:05", "1:02:05", "1:05.250", "950 ms", "1.25 s", "$0.0045", "$12.00", "3.3 MB", "LLM model", "Tools"],
+  );
 });
 
 /** Files that are served, by path. @param {string} folder @returns {string[]} */
@@ -169,13 +263,23 @@ describe("what is served", () => {
   });
   test("holds the libraries as they were published", () => {
     for (const { file, sha256 } of JSON.parse(readFileSync(`${HERE}vendor/versions.json`, "utf8"))) {
-      assert.equal(createHash("sha256").update(readFileSync(`${HERE}vendor/${file}`)).digest("hex"), sha256, file);
+      assert.equal(
+        createHash("sha256")
+          .update(readFileSync(`${HERE}vendor/${file}`))
+          .digest("hex"),
+        sha256,
+        file,
+      );
     }
   });
   test("has no way to make markup of a text, and no address of another host", () => {
     for (const path of files(HERE).filter((one) => one.endsWith(".js") && !one.includes("/vendor/"))) {
       const source = readFileSync(path, "utf8");
-      assert.doesNotMatch(source, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerously|\beval\(|new Function/, path);
+      assert.doesNotMatch(
+        source,
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerously|\beval\(|new Function/,
+        path,
+      );
       assert.doesNotMatch(source, /https?:\/\/(?!127\.0\.0\.1)/, path);
     }
   });
@@ -184,15 +288,23 @@ describe("what is served", () => {
     const walk = (/** @type {string} */ path) => {
       if (start.has(path)) return;
       start.add(path);
-      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(/^(?:import|export)\b[^;]*?from\s*"(\.[^"]+)"/gm)) walk(posix.join(posix.dirname(path), name));
-      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(/from"(\.[^"]+)"/g)) walk(posix.join(posix.dirname(path), name));
+      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(
+        /^(?:import|export)\b[^;]*?from\s*"(\.[^"]+)"/gm,
+      ))
+        walk(posix.join(posix.dirname(path), name));
+      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(/from"(\.[^"]+)"/g))
+        walk(posix.join(posix.dirname(path), name));
     };
     walk("app.js");
-    const named = [...readFileSync(`${HERE}index.html`, "utf8").matchAll(/modulepreload" href="\/console\/([^"]+)"/g)].map(([, path]) => path);
+    const named = [
+      ...readFileSync(`${HERE}index.html`, "utf8").matchAll(/modulepreload" href="\/console\/([^"]+)"/g),
+    ].map(([, path]) => path);
     assert.deepEqual(named, [...start].filter((path) => path !== "app.js").sort());
   });
   test("has short files", () => {
-    const long = files(HERE).filter((one) => one.endsWith(".js") && !one.includes("/vendor/") && !one.endsWith("/text.js")).filter((one) => readFileSync(one, "utf8").split("\n").length > 300);
+    const long = files(HERE)
+      .filter((one) => one.endsWith(".js") && !one.includes("/vendor/") && !one.endsWith("/text.js"))
+      .filter((one) => readFileSync(one, "utf8").split("\n").length > 300);
     assert.deepEqual(long, []);
   });
 });

@@ -46,11 +46,17 @@ function Ask({ title, words, name, verb, done }) {
     done(yes);
   };
   return html`<${Dialog} title=${title} close=${() => answer(false)}>
-    <form class="stack" method="dialog" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), answer(true))}>
+    <form class="stack" method="dialog"
+      onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), answer(true))}>
       <p>${words}</p>
-      ${name !== undefined && html`<label class="field"><span>${text.typeName} <code>${name}</code></span>
-        <input value=${typed} autocomplete="off" onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label>`}
-      <div class="row"><button type="submit" class="primary danger" disabled=${name !== undefined && typed.trim() !== name.trim()}>${verb}</button>
+      ${
+        name !== undefined &&
+        html`<label class="field"><span>${text.typeName} <code>${name}</code></span>
+        <input value=${typed} autocomplete="off"
+          onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label>`
+      }
+      <div class="row"><button type="submit" class="primary danger"
+        disabled=${name !== undefined && typed.trim() !== name.trim()}>${verb}</button>
         <button type="button" onClick=${() => answer(false)}>${text.cancel}</button></div>
     </form>
   <//>`;

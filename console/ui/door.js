@@ -32,19 +32,36 @@ export function SignIn({ role, only }) {
       else await signIn({ email: of("email"), password: of("password"), stay: typed.has("stay") });
     } catch (failure) {
       const status = /** @type {any} */ (failure).status;
-      setError(status === 401 ? (as === "operator" ? text.login.wrongToken : text.login.wrong) : /** @type {Error} */ (failure).message);
+      setError(
+        status === 401
+          ? as === "operator"
+            ? text.login.wrongToken
+            : text.login.wrong
+          : /** @type {Error} */ (failure).message,
+      );
       setBusy(false);
     }
   };
   return html`<form class="stack" onSubmit=${submit}>
     ${!only && html`<h1 class="visually-hidden">${text.login.title}</h1>`}
     ${error && html`<${Notice} tone="bad" role="alert">${error}<//>`}
-    ${as === "operator"
-      ? html`<label class="field"><span>${text.login.token}</span><input name="token" type="password" autocomplete="off" required /><span class="hint">${text.login.tokenHint}</span></label>`
-      : html`<label class="field"><span>${text.login.email}</span><input name="email" type="email" autocomplete="username" required /></label>
-        <label class="field"><span>${text.login.password}</span><input name="password" type="password" autocomplete="current-password" required /></label>
-        <div class="choice"><input type="checkbox" name="stay" id="stay" /><label for="stay">${text.login.stay}</label></div>`}
-    <div class="row spread"><button type="submit" class="primary" disabled=${busy}>${busy ? text.loading : text.login.in}</button>
-      ${!only && html`<button type="button" class="link" onClick=${() => (setAs(as === "operator" ? "account" : "operator"), setError(null))}>${as === "operator" ? text.login.asAccount : text.login.asOperator}</button>`}</div>
+    ${
+      as === "operator"
+        ? html`<label class="field"><span>${text.login.token}</span><input name="token" type="password"
+          autocomplete="off" required /><span class="hint">${text.login.tokenHint}</span></label>`
+        : html`<label class="field"><span>${text.login.email}</span><input name="email" type="email"
+          autocomplete="username" required /></label>
+        <label class="field"><span>${text.login.password}</span><input name="password" type="password"
+          autocomplete="current-password" required /></label>
+        <div class="choice"><input type="checkbox" name="stay" id="stay" />
+          <label for="stay">${text.login.stay}</label></div>`
+    }
+    <div class="row spread"><button type="submit" class="primary"
+      disabled=${busy}>${busy ? text.loading : text.login.in}</button>
+      ${
+        !only &&
+        html`<button type="button" class="link"
+        onClick=${() => (setAs(as === "operator" ? "account" : "operator"), setError(null))}>${as === "operator" ? text.login.asAccount : text.login.asOperator}</button>`
+      }</div>
   </form>`;
 }

@@ -7,7 +7,12 @@ const SECRET = /password|secret|token|api_key|authorization/i;
 const CHARS_MAX = 1_500_000;
 
 /** Leaves out values of members that are secret by their name, and of headers. @param {string} key @param {unknown} value */
-const harmless = (key, value) => (SECRET.test(key) ? undefined : key === "headers" && Array.isArray(value) ? value.map((one) => ({ ...one, value: "" })) : value);
+const harmless = (key, value) =>
+  SECRET.test(key)
+    ? undefined
+    : key === "headers" && Array.isArray(value)
+      ? value.map((one) => ({ ...one, value: "" }))
+      : value;
 
 /** Whether nobody is signed in any more: a form that closes then keeps nothing. */
 let shut = false;

@@ -15,7 +15,7 @@ import { useOptions } from "./references.js";
  * @property {(path: string, value: any) => void} set
  * @property {Record<string, string[]>} errors
  * @property {Record<string, any>} values of the whole form
- * @property {import("../schema.js").Narrow} [narrow] what rules between members ask
+ * @property {import("../checks.js").Narrow} [narrow] what rules between members ask
  * @property {boolean} [bare] no label of its own */
 
 /** Words of a hint; what stands in backticks is code. @param {{ words: string }} props */
@@ -30,9 +30,13 @@ export function FieldOf(props) {
     case "boolean":
       return html`<${Switch} ...${props} />`;
     case "record":
-      return html`<${Group} ...${props}><div class="item"><${Fields} fields=${field.fields} values=${props.value ?? {}} path=${`${props.path}.`} set=${props.set} errors=${props.errors} whole=${props.values} /></div><//>`;
+      return html`<${Group} ...${props}><div class="item"><${Fields} fields=${field.fields}
+        values=${props.value ?? {}} path=${`${props.path}.`} set=${props.set}
+        errors=${props.errors} whole=${props.values} /></div><//>`;
     case "list":
-      return field.item?.kind === "record" || field.item?.kind === "text" || field.item?.kind === "long" ? html`<${Group} ...${props}><${Items} ...${props} /><//>` : html`<${Several} ...${props} />`;
+      return field.item?.kind === "record" || field.item?.kind === "text" || field.item?.kind === "long"
+        ? html`<${Group} ...${props}><${Items} ...${props} /><//>`
+        : html`<${Several} ...${props} />`;
     case "choices":
       return html`<${Several} ...${props} />`;
     case "variants":
@@ -46,11 +50,14 @@ export function FieldOf(props) {
 
 const WIDE = new Set(["long", "record", "list", "choices", "variants", "variables", "json"]);
 
-/** Members side by side. @param {{ fields: import("../schema.js").Field[], values: Record<string, any>, path?: string, set: Control["set"], errors: Control["errors"], whole?: Record<string, any>, narrow?: Record<string, import("../schema.js").Narrow> }} props */
+/** Members side by side. @param {{ fields: import("../schema.js").Field[], values: Record<string, any>, path?: string, set: Control["set"], errors: Control["errors"], whole?: Record<string, any>, narrow?: Record<string, import("../checks.js").Narrow> }} props */
 export function Fields({ fields, values, path = "", set, errors, whole = values, narrow = {} }) {
-  return html`<div class="grid-2">${fields.map((field) => html`<div class=${WIDE.has(field.kind) ? "wide" : undefined} key=${field.name}>
-    <${FieldOf} field=${field} value=${values[field.name]} path=${path + field.name} set=${set} errors=${errors} values=${whole} narrow=${narrow[field.name]} />
-  </div>`)}</div>`;
+  return html`<div class="grid-2">${fields.map(
+    (field) => html`<div class=${WIDE.has(field.kind) ? "wide" : undefined} key=${field.name}>
+    <${FieldOf} field=${field} value=${values[field.name]} path=${path + field.name} set=${set} errors=${errors}
+      values=${whole} narrow=${narrow[field.name]} />
+  </div>`,
+  )}</div>`;
 }
 
 /** The id of the control of a path, so that a list of errors can lead to it. @param {string} path */
@@ -58,7 +65,9 @@ export const controlId = (path) => `field-${path.replaceAll(".", "-")}`;
 
 /** @param {{ path: string, errors: Record<string, string[]> }} props */
 export function Wrong({ path, errors }) {
-  return errors[path]?.length ? html`<p class="wrong" id=${`${controlId(path)}-wrong`}>${errors[path].join(" ")}</p>` : null;
+  return errors[path]?.length
+    ? html`<p class="wrong" id=${`${controlId(path)}-wrong`}>${errors[path].join(" ")}</p>`
+    : null;
 }
 
 /** @param {Control & { children: import("preact").ComponentChildren }} props */
@@ -75,7 +84,8 @@ function Switch({ field, value, path, set, errors, narrow }) {
   const fixed = narrow?.allowed?.length === 1;
   const id = controlId(path);
   return html`<div class="field"><div class="choice">
-    <input type="checkbox" id=${id} checked=${fixed ? narrow?.allowed?.[0] === true : Boolean(value)} disabled=${fixed} aria-describedby=${`${id}-hint`} aria-invalid=${errors[path] ? "true" : undefined}
+    <input type="checkbox" id=${id} checked=${fixed ? narrow?.allowed?.[0] === true : Boolean(value)} disabled=${fixed}
+      aria-describedby=${`${id}-hint`} aria-invalid=${errors[path] ? "true" : undefined}
       onChange=${(/** @type {any} */ event) => set(path, event.target.checked)} />
     <label for=${id}>${label(field.name)}</label></div>
     <p class="hint" id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>
@@ -90,9 +100,17 @@ function Single(props) {
   const allowed = narrow?.allowed;
   const described = [field.hint && `${id}-hint`, errors[path] && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
   return html`<div class="field">
-    <label for=${id} class=${bare ? "visually-hidden" : undefined}>${label(field.name)} ${required && html`<span class="optional">${text.form.needed}</span>`}</label>
+    <label for=${id} class=${bare ? "visually-hidden" : undefined}>${label(field.name)} ${
+      required &&
+      html`<span
+      class="optional">${text.form.needed}</span>`
+    }</label>
     <${Input} ...${props} id=${id} required=${required} described=${described} />
-    ${field.hint && html`<p class=${bare ? "visually-hidden" : "hint"} id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>`}
+    ${
+      field.hint &&
+      html`<p class=${bare ? "visually-hidden" : "hint"} id=${`${id}-hint`}><${Hint}
+      words=${field.hint} /></p>`
+    }
     ${allowed && html`<p class="rule">${text.form.only(allowed.map((one) => text.states[one] ?? String(one)))}</p>`}
     <${Wrong} path=${path} errors=${errors} />
   </div>`;
@@ -110,22 +128,34 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
   };
   if (found?.more) {
     const { onInput, ...control } = common;
-    return html`<${Picker} name=${field.name} values=${values} value=${value} known=${found.options} pick=${(/** @type {string} */ one) => set(path, one)} control=${control} />`;
+    return html`<${Picker} name=${field.name} values=${values} value=${value} known=${found.options}
+      pick=${(/** @type {string} */ one) => set(path, one)} control=${control} />`;
   }
-  if (found) return html`<${Choice} ...${common} value=${value} required=${required} options=${found.options} loaded=${found.loaded} />`;
+  if (found)
+    return html`<${Choice} ...${common} value=${value} required=${required} options=${found.options}
+      loaded=${found.loaded} />`;
   if (field.choices) {
-    const options = field.choices.map((one) => ({ value: one, words: text.states[one] ?? one, off: narrow?.allowed && !narrow.allowed.includes(one) }));
-    return html`<${Choice} ...${common} value=${value} required=${required || field.standard !== undefined} options=${options} loaded />`;
+    const options = field.choices.map((one) => ({
+      value: one,
+      words: text.states[one] ?? one,
+      off: narrow?.allowed && !narrow.allowed.includes(one),
+    }));
+    return html`<${Choice} ...${common} value=${value} required=${required || field.standard !== undefined}
+      options=${options} loaded />`;
   }
   if (field.kind === "long" || field.kind === "json") {
-    return html`<textarea ...${common} class=${field.kind === "json" ? "mono" : undefined} rows=${(field.max ?? 0) > 10_000 ? 14 : (field.max ?? 0) > 2_048 ? 4 : 2} spellcheck=${field.kind === "long"} value=${value ?? ""}></textarea>`;
+    return html`<textarea ...${common} class=${field.kind === "json" ? "mono" : undefined}
+      rows=${(field.max ?? 0) > 10_000 ? 14 : (field.max ?? 0) > 2_048 ? 4 : 2} spellcheck=${field.kind === "long"}
+      value=${value ?? ""}></textarea>`;
   }
   if (field.kind === "number") {
-    return html`<input ...${common} type="text" inputmode=${field.integer ? "numeric" : "decimal"} value=${value ?? ""} placeholder=${range(field)} />`;
+    return html`<input ...${common} type="text" inputmode=${field.integer ? "numeric" : "decimal"}
+      value=${value ?? ""} placeholder=${range(field)} />`;
   }
   if (field.name === "timezone") return html`<${Zone} common=${common} value=${value ?? ""} />`;
   const type = field.kind === "secret" ? "password" : /(^|_)email$/.test(field.name) ? "email" : "text";
-  return html`<input ...${common} type=${type} autocomplete=${field.kind === "secret" ? "new-password" : "off"} value=${value ?? ""} />`;
+  return html`<input ...${common} type=${type} autocomplete=${field.kind === "secret" ? "new-password" : "off"}
+    value=${value ?? ""} />`;
 }
 
 /** @param {import("../schema.js").Field} field */
@@ -137,7 +167,10 @@ function Choice({ value, required, options, loaded, ...common }) {
   return html`<select ...${common} value=${value ?? ""}>
     ${(!required || !value) && html`<option value="">${required ? text.form.choose : text.form.none}</option>`}
     ${!known && html`<option value=${value}>${loaded ? text.form.other(value) : "…"}</option>`}
-    ${options.map((/** @type {any} */ one) => html`<option key=${one.value} value=${one.value} disabled=${one.off} selected=${one.value === String(value)}>${one.words}</option>`)}
+    ${options.map(
+      (/** @type {any} */ one) => html`<option key=${one.value} value=${one.value}
+      disabled=${one.off} selected=${one.value === String(value)}>${one.words}</option>`,
+    )}
   </select>`;
 }
 
@@ -155,7 +188,8 @@ function Zone({ common, value }) {
 /** Several of a set: of the document's words, or of resources. @param {Control} props */
 function Several({ field, value, path, set, errors, values }) {
   const found = useOptions(field.name, values);
-  const options = found?.options ?? (field.choices ?? []).map((one) => ({ value: one, words: text.states[one] ?? one }));
+  const options =
+    found?.options ?? (field.choices ?? []).map((one) => ({ value: one, words: text.states[one] ?? one }));
   const number = !field.choices;
   const chosen = new Set((value ?? []).map(String));
   const id = controlId(path);
@@ -167,14 +201,19 @@ function Several({ field, value, path, set, errors, values }) {
   return html`<fieldset class="field" id=${id} tabindex="-1"><legend>${label(field.name)}</legend>
     <p class="hint"><${Hint} words=${field.hint} /></p>
     ${found?.loaded && !options.length && html`<p class="muted small">${text.form.nothing}</p>`}
-    <${Many} count=${options.length} chosen=${chosen.size}><div class="choices">${options.map((one) => html`<div class="choice" key=${one.value}>
-      <input type="checkbox" id=${`${id}-${one.value}`} checked=${chosen.has(one.value)} onChange=${(/** @type {any} */ event) => turn(one.value, event.target.checked)} />
-      <label for=${`${id}-${one.value}`}>${one.words}</label></div>`)}</div><//>
+    <${Many} count=${options.length} chosen=${chosen.size}><div class="choices">${options.map(
+      (one) => html`<div class="choice" key=${one.value}>
+      <input type="checkbox" id=${`${id}-${one.value}`} checked=${chosen.has(one.value)}
+        onChange=${(/** @type {any} */ event) => turn(one.value, event.target.checked)} />
+      <label for=${`${id}-${one.value}`}>${one.words}</label></div>`,
+    )}</div><//>
     <${Wrong} path=${path} errors=${errors} />
   </fieldset>`;
 }
 
 /** Folds long sets away. @param {{ count: number, chosen: number, children: import("preact").ComponentChildren }} props */
 function Many({ count, chosen, children }) {
-  return count > 12 ? html`<details><summary>${text.form.chosen(chosen, count)}</summary>${children}</details>` : children;
+  return count > 12
+    ? html`<details><summary>${text.form.chosen(chosen, count)}</summary>${children}</details>`
+    : children;
 }

@@ -2,8 +2,9 @@
 // and a draft of what was typed.
 
 import { ApiError } from "../api.js";
+import { check, narrowed } from "../checks.js";
 import { label } from "../format.js";
-import { body, changes, check, form, initial, narrowed } from "../schema.js";
+import { body, changes, form, initial } from "../schema.js";
 import { text } from "../text.js";
 import { html, useEffect, useMemo, useRef, useState } from "./base.js";
 import { drafted, forget, keep } from "./drafts.js";
@@ -36,7 +37,9 @@ export function SchemaForm(props) {
   const start = useSame(initial(whole.fields, stored ?? preset));
   const found = useRef(draft ? drafted(draft) : null);
   const [values, setValues] = useState(() => ({ ...start, ...found.current }));
-  const [restored, setRestored] = useState(Boolean(found.current) && JSON.stringify({ ...start, ...found.current }) !== JSON.stringify(start));
+  const [restored, setRestored] = useState(
+    Boolean(found.current) && JSON.stringify({ ...start, ...found.current }) !== JSON.stringify(start),
+  );
   const [errors, setErrors] = useState(/** @type {Record<string, string[]>} */ ({}));
   const asked = { fields: whole.fields.filter(({ name }) => show(name, values)), rules: whole.rules };
   const dirty = JSON.stringify(values) !== JSON.stringify(start);
@@ -44,7 +47,8 @@ export function SchemaForm(props) {
   const before = useRef(start);
   useEffect(() => {
     // A row that was read again replaces what stands here, but nothing that was typed since.
-    if (before.current !== start && (kept.settled() || JSON.stringify(values) === JSON.stringify(before.current))) setValues(start);
+    if (before.current !== start && (kept.settled() || JSON.stringify(values) === JSON.stringify(before.current)))
+      setValues(start);
     before.current = start;
   }, [start]);
   useEffect(() => watch?.(values), [values]);
@@ -58,15 +62,34 @@ export function SchemaForm(props) {
     setErrors({});
     setRestored(false);
   };
-  const [submit, busy, failure] = useSubmit({ ...props, asked, start, values, setErrors, saved: () => (kept.settle(), setRestored(false)) });
+  const [submit, busy, failure] = useSubmit({
+    ...props,
+    asked,
+    start,
+    values,
+    setErrors,
+    saved: () => (kept.settle(), setRestored(false)),
+  });
   const narrow = narrowed(asked.rules, values);
   const parts = partsOf(asked.fields, typeof sections === "function" ? sections(values) : sections);
   return html`<form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
-    ${restored && html`<${Notice} tone="warn" role="status">${text.form.restored} <button type="button" class="link" onClick=${discard}>${text.form.discard}</button><//>`}
+    ${
+      restored &&
+      html`<${Notice} tone="warn" role="status">${text.form.restored} <button type="button" class="link"
+      onClick=${discard}>${text.form.discard}</button><//>`
+    }
     <${Summary} failure=${failure} errors=${errors} />
-    ${parts.length > 4 && html`<nav class="jump small" aria-label=${text.form.sections}>${parts.map(({ title }) => html`<button type="button" class="quiet" key=${title} onClick=${() => reachPart(title)}>${title}</button>`)}</nav>`}
+    ${
+      parts.length > 4 &&
+      html`<nav class="jump small"
+      aria-label=${text.form.sections}>${parts.map(
+        ({ title }) => html`<button type="button" class="quiet" key=${title}
+      onClick=${() => reachPart(title)}>${title}</button>`,
+      )}</nav>`
+    }
     ${parts.map(({ title, words, fields }) => {
-      const inner = html`${words && html`<p class="rule">${words}</p>`}<${Fields} fields=${fields} values=${values} set=${set} errors=${errors} narrow=${narrow} />`;
+      const inner = html`${words && html`<p class="rule">${words}</p>`}<${Fields} fields=${fields} values=${values}
+        set=${set} errors=${errors} narrow=${narrow} />`;
       return title ? html`<${Panel} key=${title} title=${title}>${inner}<//>` : inner;
     })}
     <${Buttons} ...${props} busy=${busy} dirty=${dirty} discard=${discard} />
@@ -110,10 +133,15 @@ function useDraft(name, values, dirty) {
 /** @param {FormProps & { busy: boolean, dirty: boolean, discard: () => void }} props */
 function Buttons({ bar, stored, verb, busy, dirty, discard, cancel }) {
   return html`<div class=${bar ? "savebar" : "row"}>
-    <button type="submit" class="primary" disabled=${busy || (stored && !dirty)}>${busy ? text.form.saving : verb}</button>
+    <button type="submit" class="primary"
+      disabled=${busy || (stored && !dirty)}>${busy ? text.form.saving : verb}</button>
     ${stored && dirty && html`<button type="button" onClick=${discard}>${text.form.discard}</button>`}
     ${cancel && html`<button type="button" onClick=${cancel}>${text.cancel}</button>`}
-    ${bar && html`<span class="muted small" role="status">${dirty ? text.form.unsaved : stored ? text.form.clean : ""}</span>`}
+    ${
+      bar &&
+      html`<span class="muted small"
+      role="status">${dirty ? text.form.unsaved : stored ? text.form.clean : ""}</span>`
+    }
   </div>`;
 }
 
@@ -125,7 +153,9 @@ function useSubmit({ asked, start, values, stored, save, setErrors, saved }) {
   const refuse = (/** @type {string} */ message, /** @type {Record<string, string[]>} */ errors) => {
     setFailure(message);
     setErrors(errors);
-    requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(/** @type {any} */ ("[data-summary]"))?.focus()));
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => document.querySelector(/** @type {any} */ ("[data-summary]"))?.focus()),
+    );
   };
   return [
     async (event) => {
@@ -155,10 +185,16 @@ function Summary({ failure, errors }) {
   const all = Object.entries(errors);
   if (!failure) return null;
   return html`<div class="notice bad" role="alert" tabindex="-1" data-summary>${failure}
-    ${all.length > 0 && html`<ul>${all.map(([path, sentences]) => html`<li key=${path}><a href=${`#${controlId(path)}`} onClick=${(/** @type {Event} */ event) => {
-      event.preventDefault();
-      reach(path);
-    }}>${label(path.split(".")[0])}</a>: ${sentences.join(" ")}</li>`)}</ul>`}
+    ${
+      all.length > 0 &&
+      html`<ul>${all.map(
+        ([path, sentences]) =>
+          html`<li key=${path}><a href=${`#${controlId(path)}`} onClick=${(/** @type {Event} */ event) => {
+            event.preventDefault();
+            reach(path);
+          }}>${label(path.split(".")[0])}</a>: ${sentences.join(" ")}</li>`,
+      )}</ul>`
+    }
   </div>`;
 }
 

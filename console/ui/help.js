@@ -14,9 +14,14 @@ export function Help() {
       <dt><kbd>Ctrl</kbd> <kbd>K</kbd></dt><dd>${text.palette.open}</dd>
       <dt><kbd>/</kbd></dt><dd>${text.keysHelp.filter}</dd>
       <dt><kbd>?</kbd></dt><dd>${text.keysHelp.title}</dd>
-      ${Object.entries(PLACES).map(([key, page]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt><dd>${names[page]}</dd>`)}
+      ${Object.entries(PLACES).map(
+        ([key, page]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt>
+        <dd>${names[page]}</dd>`,
+      )}
     </dl>
-    <div class="choice"><input type="checkbox" id="letters" checked=${letters.value} onChange=${(/** @type {any} */ event) => setLetters(event.target.checked)} /><label for="letters">${text.keysHelp.letters}</label></div>
+    <div class="choice"><input type="checkbox" id="letters" checked=${letters.value}
+      onChange=${(/** @type {any} */ event) => setLetters(event.target.checked)} />
+      <label for="letters">${text.keysHelp.letters}</label></div>
     <div class="row"><button type="button" onClick=${close}>${text.close}</button></div>
   <//>`;
 }

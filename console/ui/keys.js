@@ -18,7 +18,17 @@ export function setLetters(on) {
 }
 
 /** The letter after `g`, and where it goes. @type {Record<string, string>} */
-export const PLACES = { h: "/", c: "/calls", a: "/assistants", p: "/campaigns", n: "/numbers", k: "/knowledge", t: "/tools", w: "/webhooks", o: "/operator" };
+export const PLACES = {
+  h: "/",
+  c: "/calls",
+  a: "/assistants",
+  p: "/campaigns",
+  n: "/numbers",
+  k: "/knowledge",
+  t: "/tools",
+  w: "/webhooks",
+  o: "/operator",
+};
 
 /** After a `g`, how long the next letter may take, milliseconds. */
 const SEQUENCE_MS = 1_200;
@@ -32,13 +42,20 @@ function pressed(event) {
     return;
   }
   const target = event.target instanceof Element ? event.target : null;
-  if (!letters.value || event.ctrlKey || event.metaKey || event.altKey || target?.closest("input, textarea, select, dialog")) return;
+  if (
+    !letters.value ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    target?.closest("input, textarea, select, dialog")
+  )
+    return;
   if (event.key === "?") above.value = "help";
   else if (event.key === "/") {
     const field = document.querySelector("main .filters input, main .filters select");
     if (field instanceof HTMLElement) (event.preventDefault(), field.focus());
   } else if (event.key === "g") since = Date.now();
-  else if (Date.now() - since < SEQUENCE_MS && PLACES[event.key]) (since = 0), go(to(PLACES[event.key]));
+  else if (Date.now() - since < SEQUENCE_MS && PLACES[event.key]) ((since = 0), go(to(PLACES[event.key])));
 }
 
 export const listen = () => document.addEventListener("keydown", pressed);

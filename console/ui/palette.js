@@ -13,8 +13,15 @@ import { NAVIGATION } from "./shell.js";
 
 /** @returns {Command[]} */
 function fixed() {
-  const pages = NAVIGATION.filter(({ role }) => (role === "account" ? account.value : operator.value)).flatMap(({ title, pages: all }) => all.map(([page, words]) => ({ words, note: title, href: to(page) })));
-  const steps = account.value ? [{ words: text.assistants.new, note: text.palette.step, href: to("/assistants/new") }, { words: text.campaigns.new, note: text.palette.step, href: to("/campaigns", { new: 1 }) }] : [];
+  const pages = NAVIGATION.filter(({ role }) => (role === "account" ? account.value : operator.value)).flatMap(
+    ({ title, pages: all }) => all.map(([page, words]) => ({ words, note: title, href: to(page) })),
+  );
+  const steps = account.value
+    ? [
+        { words: text.assistants.new, note: text.palette.step, href: to("/assistants/new") },
+        { words: text.campaigns.new, note: text.palette.step, href: to("/campaigns", { new: 1 }) },
+      ]
+    : [];
   return [...pages, ...steps];
 }
 
@@ -26,14 +33,32 @@ function useCommands(typed) {
     if (!account.value || typed.length < 2) return undefined;
     const stop = new AbortController();
     const timer = setTimeout(() => {
-      get("/user/assistants/get", { search: typed, per_page: 8 }, stop.signal).then(({ data }) => setFound(data.map((/** @type {any} */ row) => ({ words: row.name, note: text.assistants.one, href: to(`/assistants/${row.id}`) }))), () => {});
+      get("/user/assistants/get", { search: typed, per_page: 8 }, stop.signal).then(
+        ({ data }) =>
+          setFound(
+            data.map((/** @type {any} */ row) => ({
+              words: row.name,
+              note: text.assistants.one,
+              href: to(`/assistants/${row.id}`),
+            })),
+          ),
+        () => {},
+      );
     }, 120);
     return () => (clearTimeout(timer), stop.abort());
   }, [typed]);
   const words = typed.toLowerCase();
-  const call = /^\d+$/.test(typed) ? [{ words: text.calls.number(typed), note: text.calls.title, href: to(`/calls/${typed}`) }] : [];
-  const phone = account.value && /^\+\d{4,}$/.test(typed) ? [{ words: text.palette.phone(typed), note: text.calls.title, href: to("/calls", { phone_number: typed }) }] : [];
-  return [...call, ...phone, ...fixed().filter((one) => one.words.toLowerCase().includes(words)), ...found].slice(0, 30);
+  const call = /^\d+$/.test(typed)
+    ? [{ words: text.calls.number(typed), note: text.calls.title, href: to(`/calls/${typed}`) }]
+    : [];
+  const phone =
+    account.value && /^\+\d{4,}$/.test(typed)
+      ? [{ words: text.palette.phone(typed), note: text.calls.title, href: to("/calls", { phone_number: typed }) }]
+      : [];
+  return [...call, ...phone, ...fixed().filter((one) => one.words.toLowerCase().includes(words)), ...found].slice(
+    0,
+    30,
+  );
 }
 
 export function Palette() {
@@ -50,10 +75,21 @@ export function Palette() {
     else if (step && commands.length) (event.preventDefault(), setAt((at + step + commands.length) % commands.length));
   };
   return html`<${Dialog} title=${text.palette.title} hideTitle close=${close} kind="palette">
-    <input role="combobox" aria-expanded="true" aria-controls="commands" aria-activedescendant=${commands.length ? `command-${at}` : undefined} aria-label=${text.palette.title} placeholder=${text.palette.hint} autocomplete="off" value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} onKeyDown=${keys} />
+    <input role="combobox" aria-expanded="true" aria-controls="commands"
+      aria-activedescendant=${commands.length ? `command-${at}` : undefined}
+      aria-label=${text.palette.title} placeholder=${text.palette.hint} autocomplete="off" value=${typed}
+      onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} onKeyDown=${keys} />
     <ul class="list" role="listbox" id="commands" aria-label=${text.palette.title}>
-      ${commands.map((one, index) => html`<li role="option" id=${`command-${index}`} key=${one.href + one.words} aria-selected=${index === at ? "true" : "false"} onClick=${() => run(one)}><span>${one.words}</span><span class="muted small">${one.note}</span></li>`)}
-      ${!commands.length && html`<li class="muted" role="option" aria-selected="false" aria-disabled="true">${text.palette.nothing}</li>`}
+      ${commands.map(
+        (one, index) => html`<li role="option" id=${`command-${index}`} key=${one.href + one.words}
+        aria-selected=${index === at ? "true" : "false"} onClick=${() => run(one)}><span>${one.words}</span><span
+        class="muted small">${one.note}</span></li>`,
+      )}
+      ${
+        !commands.length &&
+        html`<li class="muted" role="option" aria-selected="false"
+        aria-disabled="true">${text.palette.nothing}</li>`
+      }
     </ul>
   <//>`;
 }

@@ -10,11 +10,38 @@ import { toast } from "./toast.js";
 
 /** Which tone a state has. @type {Record<string, string>} */
 const TONES = {
-  completed: "good", active: "good", delivered: "good", answered: "good", true: "good", ok: "good", registered: "good", serving: "good",
-  "in-progress": "live", ringing: "live", initiated: "live", processing: "live", running: "live", pending: "live", scheduled: "live",
-  failed: "bad", exhausted: "bad", set_aside: "bad", suspended: "bad", blacklisted: "bad", unreachable: "bad", refused: "bad", deleting: "bad",
-  busy: "warn", "no-answer": "warn", stopped: "warn", rescheduled: "warn", "reached-max-retries": "warn", draining: "warn",
-  ended: "good", ended_by_customer: "good", ended_by_assistant: "good",
+  completed: "good",
+  active: "good",
+  delivered: "good",
+  answered: "good",
+  true: "good",
+  ok: "good",
+  registered: "good",
+  serving: "good",
+  "in-progress": "live",
+  ringing: "live",
+  initiated: "live",
+  processing: "live",
+  running: "live",
+  pending: "live",
+  scheduled: "live",
+  failed: "bad",
+  exhausted: "bad",
+  set_aside: "bad",
+  suspended: "bad",
+  blacklisted: "bad",
+  unreachable: "bad",
+  refused: "bad",
+  deleting: "bad",
+  busy: "warn",
+  "no-answer": "warn",
+  stopped: "warn",
+  rescheduled: "warn",
+  "reached-max-retries": "warn",
+  draining: "warn",
+  ended: "good",
+  ended_by_customer: "good",
+  ended_by_assistant: "good",
 };
 
 /** A state, by a word and a tone. @param {{ state: string, tone?: string, words?: string }} props */
@@ -23,10 +50,12 @@ export function Badge({ state, tone, words }) {
 }
 
 /** @param {{ tone?: "bad" | "warn" | "", role?: string, children?: Children }} props */
-export const Notice = ({ tone = "", role, children }) => html`<div class=${`notice ${tone}`} role=${role}>${children}</div>`;
+export const Notice = ({ tone = "", role, children }) =>
+  html`<div class=${`notice ${tone}`} role=${role}>${children}</div>`;
 
 /** What stands where nothing is yet: what this is for, and the first step. @param {{ title: string, words: string, children?: Children }} props */
-export const Empty = ({ title, words, children }) => html`<div class="empty"><h2>${title}</h2><p>${words}</p>${children}</div>`;
+export const Empty = ({ title, words, children }) =>
+  html`<div class="empty"><h2>${title}</h2><p>${words}</p>${children}</div>`;
 
 /** Shown after a moment, so that fast answers do not flicker. */
 export function Loading() {
@@ -40,13 +69,18 @@ export function Loading() {
 
 /** An error with what to do. @param {{ error: Error, again?: () => void }} props */
 export function Failure({ error, again }) {
-  return html`<${Notice} tone="bad" role="alert">${error.message} ${again && html`<button class="link" type="button" onClick=${again}>${text.again}</button>`}<//>`;
+  return html`<${Notice} tone="bad" role="alert">${error.message} ${
+    again &&
+    html`<button class="link" type="button"
+    onClick=${again}>${text.again}</button>`
+  }<//>`;
 }
 
 /** Waits for a resource: what is loading, why it failed, or what it is.
  * @param {{ of: import("./resource.js").Resource<any>, children: (data: any) => Children }} props */
 export function Await({ of, children }) {
-  if (of.data !== undefined) return html`${of.error && html`<${Failure} error=${of.error} again=${of.reload} />`}${children(of.data)}`;
+  if (of.data !== undefined)
+    return html`${of.error && html`<${Failure} error=${of.error} again=${of.reload} />`}${children(of.data)}`;
   return of.error ? html`<${Failure} error=${of.error} again=${of.reload} />` : html`<${Loading} />`;
 }
 
@@ -75,14 +109,21 @@ export function Panel({ title, actions, flush, children }) {
 
 /** Pairs of name and value. @param {{ of: ([string, Children] | false | null | undefined)[] }} props */
 export function Facts({ of }) {
-  return html`<dl class="facts">${of.filter(Boolean).map((pair) => html`<dt>${/** @type {any} */ (pair)[0]}</dt><dd>${/** @type {any} */ (pair)[1] ?? "–"}</dd>`)}</dl>`;
+  return html`<dl class="facts">${of.filter(Boolean).map(
+    (pair) => html`<dt>${/** @type {any} */ (pair)[0]}</dt>
+    <dd>${/** @type {any} */ (pair)[1] ?? "–"}</dd>`,
+  )}</dl>`;
 }
 
 /** @param {{ of: ([string, Children, Children?] | false)[] }} props */
 export function Figures({ of }) {
   return html`<dl class="figures">${of.filter(Boolean).map((one) => {
     const [name, value, note] = /** @type {[string, Children, Children?]} */ (one);
-    return html`<div class="figure"><dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="small">${note}</dd>`}</div>`;
+    return html`<div class="figure"><dt>${name}</dt><dd>${value}</dd>${
+      note &&
+      html`<dd
+      class="small">${note}</dd>`
+    }</div>`;
   })}</dl>`;
 }
 
@@ -94,10 +135,11 @@ export function Time({ at, where }) {
 
 /** A text that copies: an id, a token, a URL. @param {{ value: string | number, name: string }} props */
 export function Copy({ value, name }) {
-  return html`<span class="copy"><code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)} onClick=${async () => {
-    await navigator.clipboard.writeText(String(value));
-    toast(text.copied(name));
-  }}>${text.copyShort}</button></span>`;
+  return html`<span class="copy"><code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)}
+    onClick=${async () => {
+      await navigator.clipboard.writeText(String(value));
+      toast(text.copied(name));
+    }}>${text.copyShort}</button></span>`;
 }
 
 /** Any JSON, as text. @param {{ value: unknown, name: string }} props */
@@ -119,7 +161,11 @@ export function Tabs({ name, tabs, open, choose, children }) {
   };
   return html`<div class="stack">
     <div class="tabs" role="tablist" aria-label=${name} onKeyDown=${turn}>
-      ${tabs.map(([key, words]) => html`<button type="button" role="tab" id=${`tab-${key}`} key=${key} aria-selected=${key === open ? "true" : "false"} tabindex=${key === open ? 0 : -1} aria-controls="tab-panel" onClick=${() => choose(key)}>${words}</button>`)}
+      ${tabs.map(
+        ([key, words]) => html`<button type="button" role="tab" id=${`tab-${key}`} key=${key}
+        aria-selected=${key === open ? "true" : "false"} tabindex=${key === open ? 0 : -1} aria-controls="tab-panel"
+        onClick=${() => choose(key)}>${words}</button>`,
+      )}
     </div>
     <div class="stack" role="tabpanel" id="tab-panel" aria-labelledby=${`tab-${open}`}>${children}</div>
   </div>`;

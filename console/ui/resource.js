@@ -10,7 +10,9 @@ import { toast } from "./toast.js";
  * @param {string | null} path null: nothing is read yet @param {import("../api.js").Query} [query] @returns {Resource<T>} */
 export function useGet(path, query) {
   const key = path === null ? null : path + JSON.stringify(query ?? {});
-  const [state, setState] = useState(/** @type {{ data: any, error: Error | null, key: string | null }} */ ({ data: undefined, error: null, key: null }));
+  const [state, setState] = useState(
+    /** @type {{ data: any, error: Error | null, key: string | null }} */ ({ data: undefined, error: null, key: null }),
+  );
   const stop = useRef(/** @type {AbortController | null} */ (null));
   const load = async () => {
     if (path === null) return;
@@ -20,14 +22,21 @@ export function useGet(path, query) {
       const data = await get(path, query, control.signal);
       if (!control.signal.aborted) setState({ data, error: null, key });
     } catch (error) {
-      if (!control.signal.aborted) setState((now) => ({ data: now.key === key ? now.data : undefined, error: /** @type {Error} */ (error), key }));
+      if (!control.signal.aborted)
+        setState((now) => ({ data: now.key === key ? now.data : undefined, error: /** @type {Error} */ (error), key }));
     }
   };
   useEffect(() => {
     load();
     return () => stop.current?.abort();
   }, [key]);
-  return { data: state.data, error: state.error, loading: state.key !== key, reload: load, set: (data) => setState({ data, error: null, key }) };
+  return {
+    data: state.data,
+    error: state.error,
+    loading: state.key !== key,
+    reload: load,
+    set: (data) => setState({ data, error: null, key }),
+  };
 }
 
 /** Calls a function every so often while the page is seen. @param {() => void} call @param {number | null} everyMs null: never */

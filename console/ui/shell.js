@@ -18,13 +18,47 @@ import { Toasts } from "./toast.js";
 
 /** Navigation, by who sees it. @type {{ role: "account" | "operator", title: string, pages: [string, string][] }[]} */
 export const NAVIGATION = [
-  { role: "account", title: text.nav.build, pages: [["/", text.home.title], ["/assistants", text.assistants.title], ["/knowledge", text.knowledge.title], ["/tools", text.tools.title]] },
-  { role: "account", title: text.nav.run, pages: [["/calls", text.calls.title], ["/campaigns", text.campaigns.title], ["/numbers", text.numbers.title], ["/do-not-call", text.dnc.title]] },
-  { role: "account", title: text.nav.account, pages: [["/webhooks", text.webhooks.title], ["/keys", text.keys.title], ["/account", text.account.title]] },
+  {
+    role: "account",
+    title: text.nav.build,
+    pages: [
+      ["/", text.home.title],
+      ["/assistants", text.assistants.title],
+      ["/knowledge", text.knowledge.title],
+      ["/tools", text.tools.title],
+    ],
+  },
+  {
+    role: "account",
+    title: text.nav.run,
+    pages: [
+      ["/calls", text.calls.title],
+      ["/campaigns", text.campaigns.title],
+      ["/numbers", text.numbers.title],
+      ["/do-not-call", text.dnc.title],
+    ],
+  },
+  {
+    role: "account",
+    title: text.nav.account,
+    pages: [
+      ["/webhooks", text.webhooks.title],
+      ["/keys", text.keys.title],
+      ["/account", text.account.title],
+    ],
+  },
   {
     role: "operator",
     title: text.nav.operator,
-    pages: [["/operator", text.operator.accounts], ["/operator/plans", text.operator.plans], ["/operator/engines", text.operator.engines], ["/operator/queues", text.operator.queues], ["/operator/store", text.operator.store], ["/operator/prices", text.operator.prices], ["/operator/settings", text.operator.settings]],
+    pages: [
+      ["/operator", text.operator.accounts],
+      ["/operator/plans", text.operator.plans],
+      ["/operator/engines", text.operator.engines],
+      ["/operator/queues", text.operator.queues],
+      ["/operator/store", text.operator.store],
+      ["/operator/prices", text.operator.prices],
+      ["/operator/settings", text.operator.settings],
+    ],
   },
 ];
 
@@ -37,17 +71,25 @@ export function Shell() {
   useEffect(() => setOpen(false), [path]);
   const role = row?.role ?? "account";
   // The operator alone has no home of the account: `/` leads to what the operator sees.
-  const shown = path === "/" && !account.value && operator.value ? ROUTES.find(({ pattern }) => pattern === "/operator") : row;
+  const shown =
+    path === "/" && !account.value && operator.value ? ROUTES.find(({ pattern }) => pattern === "/operator") : row;
   if (!present(shown?.role ?? role)) return html`<${Door} role=${role} /><${Toasts} />`;
   return html`<a class="skip" href="#main" onClick=${skip}>${text.skip}</a>
     <div class="frame">
-      <div class="topbar"><button type="button" aria-expanded=${open ? "true" : "false"} aria-controls="side" onClick=${() => setOpen(!open)}>${text.menu}</button><span class="brand">${text.name}</span><span class="zone muted small">${text.zone(zone())}</span></div>
+      <div class="topbar"><button type="button" aria-expanded=${open ? "true" : "false"} aria-controls="side"
+        onClick=${() => setOpen(!open)}>${text.menu}</button><span class="brand">${text.name}</span><span
+        class="zone muted small">${text.zone(zone())}</span></div>
       <${Side} open=${open} current=${shown?.pattern === "/operator" ? "/operator" : path} />
       ${open && html`<div class="veil" onClick=${() => setOpen(false)}></div>`}
-      <main id="main" tabindex="-1"><${Page} key=${shown?.module + JSON.stringify(route.value.params)} row=${shown ?? null} params=${route.value.params} /></main>
+      <main id="main" tabindex="-1"><${Page}
+        key=${shown?.module + JSON.stringify(route.value.params)} row=${shown ?? null} params=${route.value.params} /></main>
     </div>
     ${above.value === "palette" && html`<${Palette} />`}${above.value === "help" && html`<${Help} />`}
-    ${expired.value && html`<${Dialog} title=${text.login.expired} close=${() => resume(false)}><p class="muted">${text.login.kept}</p><${SignIn} role=${expired.value} only /><//>`}
+    ${
+      expired.value &&
+      html`<${Dialog} title=${text.login.expired} close=${() => resume(false)}><p
+      class="muted">${text.login.kept}</p><${SignIn} role=${expired.value} only /><//>`
+    }
     <${Confirmation} /><${Toasts} />`;
 }
 
@@ -59,12 +101,20 @@ function skip(event) {
 
 /** @param {{ open: boolean, current: string }} props */
 function Side({ open, current }) {
-  const here = (/** @type {string} */ page) => page === current || (page !== "/" && page !== "/operator" && current.startsWith(`${page}/`)) || (page === "/operator" && current.startsWith("/operator/accounts"));
+  const here = (/** @type {string} */ page) =>
+    page === current ||
+    (page !== "/" && page !== "/operator" && current.startsWith(`${page}/`)) ||
+    (page === "/operator" && current.startsWith("/operator/accounts"));
   return html`<div class=${open ? "side open" : "side"} id="side">
     <a class="brand" href=${to("/")}><img src=${new URL("../icon.svg", import.meta.url).href} alt="" />${text.name}</a>
     <nav aria-label=${text.navigation}>
-      ${NAVIGATION.filter(({ role }) => present(role)).map(({ title, pages }) => html`<div key=${title}><h2>${title}</h2>
-        <ul class="list">${pages.map(([page, words]) => html`<li key=${page}><a href=${to(page)} aria-current=${here(page) ? "page" : undefined}>${words}</a></li>`)}</ul></div>`)}
+      ${NAVIGATION.filter(({ role }) => present(role)).map(
+        ({ title, pages }) => html`<div key=${title}><h2>${title}</h2>
+        <ul class="list">${pages.map(
+          ([page, words]) => html`<li key=${page}><a href=${to(page)}
+          aria-current=${here(page) ? "page" : undefined}>${words}</a></li>`,
+        )}</ul></div>`,
+      )}
     </nav>
     <${Who} />
   </div>`;
@@ -73,14 +123,29 @@ function Side({ open, current }) {
 function Who() {
   const me = account.value?.me;
   return html`<div class="who small">
-    <div class="row"><button type="button" class="quiet" onClick=${() => (above.value = "palette")}>${text.palette.open} <kbd>Ctrl K</kbd></button>
-      <button type="button" class="quiet" aria-label=${text.keysHelp.title} onClick=${() => (above.value = "help")}>?</button></div>
+    <div class="row"><button type="button" class="quiet"
+      onClick=${() => (above.value = "palette")}>${text.palette.open} <kbd>Ctrl K</kbd></button>
+      <button type="button" class="quiet" aria-label=${text.keysHelp.title}
+        onClick=${() => (above.value = "help")}>?</button></div>
     <label class="visually-hidden" for="theme">${text.theme.title}</label>
     <select id="theme" value=${theme.value} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>
-      ${/** @type {const} */ (["auto", "light", "dark"]).map((one) => html`<option value=${one} selected=${theme.value === one}>${text.theme[one]}</option>`)}</select>
+      ${
+        /** @type {const} */ (["auto", "light", "dark"]).map(
+          (one) => html`<option
+        value=${one} selected=${theme.value === one}>${text.theme[one]}</option>`,
+        )
+      }</select>
     <p class="muted">${text.zone(zone())}</p>
-    ${me && html`<p class="muted">${me.email}</p><div class="row"><button type="button" class="quiet" onClick=${signOut}>${text.login.out}</button></div>`}
-    ${operator.value && html`<div class="row"><button type="button" class="quiet" onClick=${signOutOperator}>${text.login.outOperator}</button></div>`}
+    ${
+      me &&
+      html`<p class="muted">${me.email}</p><div class="row"><button type="button" class="quiet"
+      onClick=${signOut}>${text.login.out}</button></div>`
+    }
+    ${
+      operator.value &&
+      html`<div class="row"><button type="button" class="quiet"
+      onClick=${signOutOperator}>${text.login.outOperator}</button></div>`
+    }
   </div>`;
 }
 
@@ -105,7 +170,9 @@ function Page({ row, params }) {
     scrollTo(0, 0);
     box.current?.querySelector("h1")?.focus({ preventScroll: true });
   }, [ready]);
-  if (!row) return html`<div class="page"><${Head} title=${text.errors.nowhere} /><p>${text.errors.nowhereWords} <a href=${to("/")}>${text.home.title}</a></p></div>`;
+  if (!row)
+    return html`<div class="page"><${Head} title=${text.errors.nowhere} /><p>${text.errors.nowhereWords} <a
+      href=${to("/")}>${text.home.title}</a></p></div>`;
   if (error) return html`<div class="page"><${Failure} error=${error} again=${load} /></div>`;
   const Body = ready;
   return html`<div class="page" ref=${box}>${Body ? html`<${Body} params=${params} />` : html`<${Loading} />`}</div>`;

@@ -25,8 +25,10 @@ const drop = (id) => (toasts.value = toasts.value.filter((one) => one.id !== id)
 
 export function Toasts() {
   return html`<div class="toasts" role="status" aria-live="polite">
-    ${toasts.value.map(({ id, words, undo }) => html`<div class="toast" key=${id}><span>${words}</span>
+    ${toasts.value.map(
+      ({ id, words, undo }) => html`<div class="toast" key=${id}><span>${words}</span>
       ${undo && html`<button type="button" onClick=${() => (drop(id), undo())}>${text.undo}</button>`}
-      <button type="button" aria-label=${text.close} onClick=${() => drop(id)}>✕</button></div>`)}
+      <button type="button" aria-label=${text.close} onClick=${() => drop(id)}>✕</button></div>`,
+    )}
   </div>`;
 }

@@ -11,7 +11,10 @@ import { toast } from "../../ui/toast.js";
 /** @param {{ row: any, reload: () => Promise<void> }} props */
 export function InboundHook({ row, reload }) {
   const save = async (/** @type {any} */ { webhook_url: url }) => {
-    const { message } = await post("/user/assistants/enable-inbound-webhook", { assistant_id: row.id, webhook_url: url });
+    const { message } = await post("/user/assistants/enable-inbound-webhook", {
+      assistant_id: row.id,
+      webhook_url: url,
+    });
     await reload();
     toast(message);
   };
@@ -20,8 +23,13 @@ export function InboundHook({ row, reload }) {
     await reload();
     return message;
   });
-  return html`<${Panel} title=${text.assistants.inboundHook} actions=${row.inbound_webhook_url && html`<button type="button" disabled=${busy} onClick=${off}>${text.assistants.hookOff}</button>`}>
+  return html`<${Panel} title=${text.assistants.inboundHook} actions=${
+    row.inbound_webhook_url &&
+    html`<button
+    type="button" disabled=${busy} onClick=${off}>${text.assistants.hookOff}</button>`
+  }>
     <p class="muted small">${text.assistants.inboundHookWords}</p>
-    <${SchemaForm} schema="Enable" preset=${{ webhook_url: row.inbound_webhook_url }} show=${(/** @type {string} */ name) => name === "webhook_url"} save=${save} verb=${text.assistants.hookOn} />
+    <${SchemaForm} schema="Enable" preset=${{ webhook_url: row.inbound_webhook_url }}
+      show=${(/** @type {string} */ name) => name === "webhook_url"} save=${save} verb=${text.assistants.hookOn} />
   <//>`;
 }

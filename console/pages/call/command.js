@@ -16,5 +16,7 @@ export function Command({ id }) {
     const { message } = await post(`/user/calls/${id}/commands`, body);
     toast(message);
   };
-  return html`<${Panel} title=${text.call.tell}><${SchemaForm} schema="NewCommand" preset=${{ type: "say" }} show=${(/** @type {string} */ name, /** @type {any} */ { type }) => !OF[name] || OF[name].includes(type)} save=${send} verb=${text.send} /><//>`;
+  return html`<${Panel} title=${text.call.tell}><${SchemaForm} schema="NewCommand" preset=${{ type: "say" }}
+    show=${(/** @type {string} */ name, /** @type {any} */ { type }) => !OF[name] || OF[name].includes(type)}
+    save=${send} verb=${text.send} /><//>`;
 }

@@ -10,7 +10,27 @@ export const STAGES = ["endpoint_ms", "stt_ms", "llm_ms", "tts_ms", "transport_m
 export const LANES = ["line", "customer", "assistant", "tool", "knowledge"];
 
 /** Entries of the transcript besides what was said. */
-const TOLD = new Set(["tool", "knowledge", "webhook", "dtmf", "transfer", "hold", "resume", "answered", "detected", "hangup", "command", "ended", "failed", "unsupported", "release", "ringing", "analysis", "recording", "dropped"]);
+const TOLD = new Set([
+  "tool",
+  "knowledge",
+  "webhook",
+  "dtmf",
+  "transfer",
+  "hold",
+  "resume",
+  "answered",
+  "detected",
+  "hangup",
+  "command",
+  "ended",
+  "failed",
+  "unsupported",
+  "release",
+  "ringing",
+  "analysis",
+  "recording",
+  "dropped",
+]);
 
 /** @param {string | null | undefined} at */
 const ms = (at) => (at ? Date.parse(at) : NaN);
@@ -22,7 +42,9 @@ export function course(events) {
   const zero = start ? ms(start.at) : 0;
   const answered = first(["answered"]);
   const end = events.findLast(({ type }) => type === "ended" || type === "failed") ?? events.at(-1);
-  const entries = events.filter(({ type }) => type === "transcript" || TOLD.has(type)).map((event) => span(event, zero));
+  const entries = events
+    .filter(({ type }) => type === "transcript" || TOLD.has(type))
+    .map((event) => span(event, zero));
   entries.sort((a, b) => a.start - b.start || a.seq - b.seq);
   const spans = [...line(events, zero), ...entries.filter(({ lane }) => lane !== "line")];
   const length = Math.max(1, end ? ms(end.at) - zero : 1, ...spans.map((one) => one.end));
@@ -44,7 +66,14 @@ function span(event, zero) {
   if (event.type === "transcript") {
     const start = event.started_at ? ms(event.started_at) - zero : at;
     const end = event.ended_at ? ms(event.ended_at) - zero : at;
-    return { seq: event.seq, kind: "said", lane: event.sender === "bot" ? "assistant" : "customer", start, end: Math.max(start, end), event };
+    return {
+      seq: event.seq,
+      kind: "said",
+      lane: event.sender === "bot" ? "assistant" : "customer",
+      start,
+      end: Math.max(start, end),
+      event,
+    };
   }
   const lane = event.type === "tool" ? "tool" : event.type === "knowledge" ? "knowledge" : "line";
   return { seq: event.seq, kind: event.type, lane, start: at - (event.duration_ms ?? 0), end: at, event };
@@ -53,7 +82,15 @@ function span(event, zero) {
 /** States of the line: ringing until somebody answers, then talk, with holds in it. @param {Event[]} events @param {number} zero @returns {Span[]} */
 function line(events, zero) {
   /** @type {Record<string, string | null>} */
-  const states = { dialing: "dialing", ringing: "ringing", answered: "talk", hold: "hold", resume: "talk", ended: null, failed: null };
+  const states = {
+    dialing: "dialing",
+    ringing: "ringing",
+    answered: "talk",
+    hold: "hold",
+    resume: "talk",
+    ended: null,
+    failed: null,
+  };
   /** @type {Span[]} */
   const spans = [];
   for (const event of events) {
@@ -75,7 +112,9 @@ function turns(events) {
   return events
     .filter(({ type }) => type === "metrics")
     .map((event, at) => {
-      const stages = Object.fromEntries(STAGES.filter((name) => event[name] !== null && event[name] !== undefined).map((name) => [name, event[name]]));
+      const stages = Object.fromEntries(
+        STAGES.filter((name) => event[name] !== null && event[name] !== undefined).map((name) => [name, event[name]]),
+      );
       const sum = Object.values(stages).reduce((all, one) => all + one, 0);
       return { turn: event.turn ?? at + 1, total: event.total_ms ?? sum, stages };
     });
@@ -83,7 +122,9 @@ function turns(events) {
 
 /** Marks of an axis: at most about a dozen, at even distances. @param {number} length milliseconds @param {number} [most] */
 export function ticks(length, most = 10) {
-  const steps = [10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000];
+  const steps = [
+    10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000,
+  ];
   const step = steps.find((one) => length / one <= most) ?? 1_200_000;
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, at) => at * step);
 }

@@ -14,7 +14,8 @@ export function Player({ url, call, audio, at, from, reload }) {
   const place = new URL(url, ROOT);
   const own = place.origin === ROOT.origin || place.pathname.startsWith("/recordings/");
   const [erase, busy] = useAction(async () => {
-    if (!(await confirm({ title: text.call.eraseRecording, words: text.call.eraseRecordingWords, verb: text.erase }))) return undefined;
+    if (!(await confirm({ title: text.call.eraseRecording, words: text.call.eraseRecordingWords, verb: text.erase })))
+      return undefined;
     const { message } = await remove(`/user/calls/${call.id}/recording`);
     await reload();
     return message;
@@ -31,10 +32,21 @@ export function Player({ url, call, audio, at, from, reload }) {
     frame = requestAnimationFrame(move);
     return () => cancelAnimationFrame(frame);
   }, [own, from]);
-  const actions = own && html`<a href=${place.pathname} download>${text.call.save}</a><button type="button" class="quiet" disabled=${busy} onClick=${erase}>${text.erase}</button>`;
+  const actions =
+    own &&
+    html`<a href=${place.pathname} download>${text.call.save}</a><button type="button" class="quiet" disabled=${busy}
+      onClick=${erase}>${text.erase}</button>`;
   return html`<${Panel} title=${text.call.recording} actions=${actions}>
-    ${own
-      ? html`<audio controls preload="metadata" src=${place.pathname + place.search} style=${{ width: "100%" }} ref=${audio} onSeeked=${(/** @type {any} */ event) => (at.value = from + event.target.currentTime * 1000)}></audio>`
-      : html`<p>${text.call.elsewhere(place.host)} ${/^https?:$/.test(place.protocol) && html`<a href=${place.href} target="_blank" rel="noreferrer noopener">${text.call.openRecording}</a>`}</p>`}
+    ${
+      own
+        ? html`<audio controls preload="metadata" src=${place.pathname + place.search}
+          style=${{ width: "100%" }} ref=${audio}
+          onSeeked=${(/** @type {any} */ event) => (at.value = from + event.target.currentTime * 1000)}></audio>`
+        : html`<p>${text.call.elsewhere(place.host)} ${
+            /^https?:$/.test(place.protocol) &&
+            html`<a
+          href=${place.href} target="_blank" rel="noreferrer noopener">${text.call.openRecording}</a>`
+          }</p>`
+    }
   <//>`;
 }

@@ -27,14 +27,30 @@ export function Timeline({ course, at, seek, runs }) {
   const labelled = marks.filter((mark) => mark <= length * (1 - 0.07 / zoom));
   return html`<div class="stack tight">
     <div class="row spread small"><${Legend} lanes=${lanes} />
-      <div class="row" role="group" aria-label=${text.call.zoom}>${ZOOMS.map((one) => html`<button type="button" class="quiet" key=${one} aria-pressed=${one === zoom ? "true" : "false"} onClick=${() => setZoom(one)}>${one}×</button>`)}</div></div>
+      <div class="row" role="group" aria-label=${text.call.zoom}>${ZOOMS.map(
+        (one) => html`<button type="button"
+        class="quiet" key=${one} aria-pressed=${one === zoom ? "true" : "false"}
+        onClick=${() => setZoom(one)}>${one}×</button>`,
+      )}</div></div>
     <div class="timeline" ref=${box}>
-      <div class="lane-names" aria-hidden="true">${lanes.map((lane) => html`<span key=${lane}>${text.call.lanes[lane]}</span>`)}<span></span></div>
+      <div class="lane-names" aria-hidden="true">${lanes.map(
+        (lane) => html`<span
+        key=${lane}>${text.call.lanes[lane]}</span>`,
+      )}<span></span></div>
       <div class="lanes-scroll" tabindex="0" role="img" aria-label=${summary(course)}>
         <div class="lanes" style=${{ width: `${zoom * 100}%` }} onClick=${press}>
           ${marks.map((mark) => html`<i class="grid" key=${mark} style=${{ left: share(mark) }}></i>`)}
-          ${lanes.map((lane) => html`<div class="lane" key=${lane}>${spans.filter((one) => one.lane === lane).slice(0, SPANS_MAX).map((one) => html`<${Piece} key=${one.seq} of=${one} share=${share} length=${length} />`)}</div>`)}
-          <div class="axis">${labelled.map((mark) => html`<span key=${mark} style=${{ left: share(mark) }}>${offset(mark).replace(/\.000$/, "")}</span>`)}</div>
+          ${lanes.map(
+            (lane) =>
+              html`<div class="lane" key=${lane}>${spans
+                .filter((one) => one.lane === lane)
+                .slice(0, SPANS_MAX)
+                .map((one) => html`<${Piece} key=${one.seq} of=${one} share=${share} length=${length} />`)}</div>`,
+          )}
+          <div class="axis">${labelled.map(
+            (mark) => html`<span key=${mark}
+            style=${{ left: share(mark) }}>${offset(mark).replace(/\.000$/, "")}</span>`,
+          )}</div>
           <${Playhead} at=${at} share=${share} />
         </div>
       </div>
@@ -45,18 +61,34 @@ export function Timeline({ course, at, seek, runs }) {
 }
 
 /** @param {{ at: import("@preact/signals").Signal<number | null>, share: (ms: number) => string }} props */
-const Playhead = ({ at, share }) => (at.value === null ? null : html`<i class="playhead" style=${{ left: share(at.value) }}></i>`);
+const Playhead = ({ at, share }) =>
+  at.value === null ? null : html`<i class="playhead" style=${{ left: share(at.value) }}></i>`;
 
 /** @param {{ of: import("./model.js").Span, share: (ms: number) => string, length: number }} props */
 function Piece({ of, share, length }) {
   const { kind, lane, start, end, event } = of;
   const failed = event.error || (kind === "tool" && event.status >= 400);
-  const words = kind === "said" ? event.text : kind === "tool" ? `${event.name} ${event.status ?? event.error ?? ""}` : kind === "knowledge" ? event.query : (text.call.line[kind] ?? kind);
-  return html`<i class=${`piece ${lane} ${kind}${failed ? " failed" : ""}${event.interrupted ? " cut" : ""}`} style=${{ left: share(start), width: `${Math.max(0, ((end - start) / length) * 100)}%` }} title=${`${offset(start)} – ${offset(end)} (${lasting(end - start)})\n${String(words).slice(0, 300)}`}></i>`;
+  const words =
+    kind === "said"
+      ? event.text
+      : kind === "tool"
+        ? `${event.name} ${event.status ?? event.error ?? ""}`
+        : kind === "knowledge"
+          ? event.query
+          : (text.call.line[kind] ?? kind);
+  return html`<i class=${`piece ${lane} ${kind}${failed ? " failed" : ""}${event.interrupted ? " cut" : ""}`}
+    style=${{ left: share(start), width: `${Math.max(0, ((end - start) / length) * 100)}%` }}
+    title=${`${offset(start)} – ${offset(end)} (${lasting(end - start)})\n${String(words).slice(0, 300)}`}></i>`;
 }
 
 /** @param {{ lanes: string[] }} props */
-const Legend = ({ lanes }) => html`<div class="legend" aria-hidden="true">${lanes.filter((lane) => lane !== "line").map((lane) => html`<span key=${lane}><i style=${{ background: `var(--${lane}-fill)` }}></i>${text.call.lanes[lane]}</span>`)}</div>`;
+const Legend = ({ lanes }) =>
+  html`<div class="legend" aria-hidden="true">${lanes
+    .filter((lane) => lane !== "line")
+    .map(
+      (lane) => html`<span
+    key=${lane}><i style=${{ background: `var(--${lane}-fill)` }}></i>${text.call.lanes[lane]}</span>`,
+    )}</div>`;
 
 /** @param {Course} course */
 function summary({ spans, length }) {

@@ -30,18 +30,41 @@ export function Leads({ campaign }) {
     toast(message);
   };
   const filtered = Object.values(asked).some(Boolean);
-  const steps = html`<div class="row"><a class="button" href=${to(`/campaigns/${campaign.id}/import`)}>${text.campaigns.import}</a><button type="button" onClick=${() => setAdding(true)}>${text.campaigns.addLead}</button></div>`;
-  return html`<div class="row spread"><${Filters} fields=${NAMES.filter((name) => known[name]).map((name) => known[name])} names=${text.campaigns.filters} />${steps}</div>
-    <section class="panel" aria-label=${text.campaigns.leads}><${Await} of=${list}>${(/** @type {any} */ page) => html`<${Table} label=${text.campaigns.leads} columns=${columns()} rows=${page.data} href=${(/** @type {any} */ row) => to(`/campaigns/${campaign.id}/leads/${row.id}`)}
-      empty=${html`<${Empty} title=${text.campaigns.noLeads} words=${filtered ? text.campaigns.noMatch : text.campaigns.noLeadsWords} />`} /><${Pager} of=${page} />`}<//></section>
-    ${adding && html`<${Dialog} title=${text.campaigns.addLead} kind="broad" close=${close}><${SchemaForm} schema="NewLead" show=${(/** @type {string} */ name) => name !== "campaign_id"} save=${save} verb=${text.campaigns.addLead} cancel=${close} /><//>`}`;
+  const steps = html`<div class="row"><a class="button"
+    href=${to(`/campaigns/${campaign.id}/import`)}>${text.campaigns.import}</a><button type="button"
+    onClick=${() => setAdding(true)}>${text.campaigns.addLead}</button></div>`;
+  return html`<div class="row spread"><${Filters}
+    fields=${NAMES.filter((name) => known[name]).map((name) => known[name])}
+    names=${text.campaigns.filters} />${steps}</div>
+    <section class="panel" aria-label=${text.campaigns.leads}><${Await} of=${list}>${(
+      /** @type {any} */ page,
+    ) => html`<${Table} label=${text.campaigns.leads} columns=${columns()} rows=${page.data}
+      href=${(/** @type {any} */ row) => to(`/campaigns/${campaign.id}/leads/${row.id}`)}
+      empty=${html`<${Empty} title=${text.campaigns.noLeads}
+        words=${filtered ? text.campaigns.noMatch : text.campaigns.noLeadsWords} />`} /><${Pager}
+        of=${page} />`}<//></section>
+    ${
+      adding &&
+      html`<${Dialog} title=${text.campaigns.addLead} kind="broad" close=${close}><${SchemaForm}
+      schema="NewLead" show=${(/** @type {string} */ name) => name !== "campaign_id"} save=${save}
+      verb=${text.campaigns.addLead} cancel=${close} /><//>`
+    }`;
 }
 
 /** @returns {import("../../ui/table.js").Column[]} */
 const columns = () => [
   { name: text.campaigns.phone, cell: (row) => row.phone_number },
   { name: text.campaigns.status, cell: (row) => html`<${Badge} state=${row.status} />` },
-  { name: text.campaigns.variables, cell: (row) => Object.entries(row.variables ?? {}).map(([name, value]) => html`<span class="member small" key=${name}><span class="muted">${name}</span> ${typeof value === "string" ? value : JSON.stringify(value)} </span>`), clip: true },
+  {
+    name: text.campaigns.variables,
+    cell: (row) =>
+      Object.entries(row.variables ?? {}).map(
+        ([name, value]) =>
+          html`<span class="member small" key=${name}><span
+            class="muted">${name}</span> ${typeof value === "string" ? value : JSON.stringify(value)} </span>`,
+      ),
+    clip: true,
+  },
   { name: text.campaigns.contacts, cell: (row) => row.secondary_contacts?.length || "", number: true },
   { name: text.campaigns.created, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
 ];

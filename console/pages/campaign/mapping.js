@@ -4,7 +4,11 @@
 export function headers(start, separator) {
   const line = firstRecord(start.replace(/^\uFEFF/, ""));
   if (line.startsWith("{")) return [];
-  const by = separator === "tab" ? "\t" : separator || [",", ";", "\t"].reduce((best, one) => (line.split(one).length > line.split(best).length ? one : best));
+  const by =
+    separator === "tab"
+      ? "\t"
+      : separator ||
+        [",", ";", "\t"].reduce((best, one) => (line.split(one).length > line.split(best).length ? one : best));
   return cells(line, by).map((cell) => cell.trim());
 }
 

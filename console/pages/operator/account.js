@@ -27,22 +27,43 @@ function One({ row, reload }) {
     toast(message);
   };
   const [suspend, suspending] = useAction(async () => {
-    if (!row.suspended && !(await confirm({ title: `${text.operator.suspend}: ${row.name}`, words: text.operator.suspendWords, verb: text.operator.suspend }))) return undefined;
+    if (
+      !row.suspended &&
+      !(await confirm({
+        title: `${text.operator.suspend}: ${row.name}`,
+        words: text.operator.suspendWords,
+        verb: text.operator.suspend,
+      }))
+    )
+      return undefined;
     const { message } = await put(path, { suspended: !row.suspended });
     await reload();
     return message;
   });
   const [erase, erasing] = useAction(async () => {
-    if (!(await confirm({ title: text.operator.erase, words: text.operator.eraseWords, name: row.email, verb: text.erase }))) return undefined;
+    if (
+      !(await confirm({
+        title: text.operator.erase,
+        words: text.operator.eraseWords,
+        name: row.email,
+        verb: text.erase,
+      }))
+    )
+      return undefined;
     const { message } = await remove(path);
     go(to("/operator"));
     return message;
   });
-  return html`<${Head} title=${row.name} up=${["/operator", text.operator.accounts]} sub=${html`<${Badge} state=${row.status} /><span>${row.email}</span><${Copy} value=${row.id} name=${text.account.id} />`}>
-      <button type="button" disabled=${suspending} onClick=${suspend}>${row.suspended ? text.operator.unsuspend : text.operator.suspend}</button>
+  return html`<${Head} title=${row.name} up=${["/operator", text.operator.accounts]}
+    sub=${html`<${Badge} state=${row.status} /><span>${row.email}</span><${Copy} value=${row.id}
+    name=${text.account.id} />`}>
+      <button type="button" disabled=${suspending}
+        onClick=${suspend}>${row.suspended ? text.operator.unsuspend : text.operator.suspend}</button>
       <button type="button" class="danger" disabled=${erasing} onClick=${erase}>${text.erase}</button><//>
     <div class="columns"><div class="stack">
-      <${Panel} title=${text.operator.change}><${SchemaForm} schema="ChangedAccount" stored=${row} draft=${`operator-account:${row.id}`} show=${(/** @type {string} */ name) => name !== "suspended"} save=${save} verb=${text.save} /><//>
+      <${Panel} title=${text.operator.change}><${SchemaForm} schema="ChangedAccount" stored=${row}
+        draft=${`operator-account:${row.id}`} show=${(/** @type {string} */ name) => name !== "suspended"} save=${save}
+        verb=${text.save} /><//>
       <${ApiKeys} path=${`${path}/api-keys`} title=${text.operator.keys} />
     </div><${Panel} title=${text.account.facts}><${Facts} of=${[
       [text.operator.plan, row.plan],

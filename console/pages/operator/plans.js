@@ -20,14 +20,34 @@ export default function Plans() {
     list.set(await get("/admin/plans"));
     close();
   };
-  return html`<${Head} title=${text.operator.plans}><button type="button" class="primary" onClick=${() => setOpen({})}>${text.operator.newPlan}</button><//>
-    <section class="panel" aria-label=${text.operator.plans}><${Await} of=${list}>${(/** @type {any} */ { data }) => html`<${Table} label=${text.operator.plans} columns=${columns(setOpen)} rows=${data} />`}<//></section>
-    ${open && html`<${Dialog} title=${open.name ?? text.operator.newPlan} kind="broad" close=${close}><${SchemaForm} schema=${open.name ? "PlanChanges" : "PlanInput"} stored=${open.name ? open : undefined} save=${save} verb=${text.save} cancel=${close} /><//>`}`;
+  return html`<${Head} title=${text.operator.plans}><button type="button" class="primary"
+    onClick=${() => setOpen({})}>${text.operator.newPlan}</button><//>
+    <section class="panel" aria-label=${text.operator.plans}><${Await}
+      of=${list}>${(/** @type {any} */ { data }) => html`<${Table} label=${text.operator.plans}
+      columns=${columns(setOpen)} rows=${data} />`}<//></section>
+    ${
+      open &&
+      html`<${Dialog} title=${open.name ?? text.operator.newPlan} kind="broad" close=${close}><${SchemaForm}
+      schema=${open.name ? "PlanChanges" : "PlanInput"} stored=${open.name ? open : undefined} save=${save}
+      verb=${text.save} cancel=${close} /><//>`
+    }`;
 }
 
 /** @param {(row: any) => void} open @returns {import("../../ui/table.js").Column[]} */
 const columns = (open) => [
   { name: text.operator.name, cell: (row) => html`<strong>${row.name}</strong>` },
-  ...form("PlanChanges").fields.filter(({ name }) => name !== "name").map(({ name, hint }) => ({ name: label(name), title: hint, cell: (/** @type {any} */ row) => (name.endsWith("_bytes") ? size(row[name]) : count(row[name])), number: true })),
-  { name: "", cell: (row) => html`<button type="button" class="quiet" aria-label=${`${text.edit}: ${row.name}`} onClick=${() => open(row)}>${text.edit}</button>` },
+  ...form("PlanChanges")
+    .fields.filter(({ name }) => name !== "name")
+    .map(({ name, hint }) => ({
+      name: label(name),
+      title: hint,
+      cell: (/** @type {any} */ row) => (name.endsWith("_bytes") ? size(row[name]) : count(row[name])),
+      number: true,
+    })),
+  {
+    name: "",
+    cell: (row) =>
+      html`<button type="button" class="quiet" aria-label=${`${text.edit}: ${row.name}`}
+        onClick=${() => open(row)}>${text.edit}</button>`,
+  },
 ];

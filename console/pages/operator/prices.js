@@ -18,5 +18,7 @@ export default function Prices() {
     toast(text.saved);
   };
   return html`<${Head} title=${text.operator.prices} /><p class="muted">${text.operator.pricesWords}</p>
-    <${Await} of=${list}>${(/** @type {any} */ { data }) => html`<${Panel} title=${text.operator.prices}><${SchemaForm} schema="PricesInput" stored=${data} draft="prices" save=${save(data)} verb=${text.operator.savePrices} /><//>`}<//>`;
+    <${Await} of=${list}>${(/** @type {any} */ { data }) => html`<${Panel} title=${text.operator.prices}><${SchemaForm}
+      schema="PricesInput" stored=${data} draft="prices" save=${save(data)} verb=${text.operator.savePrices} />
+      <//>`}<//>`;
 }

@@ -11,7 +11,9 @@ const WIDE = { width: 1360, height: 900 };
 /** @typedef {Awaited<ReturnType<typeof open>>} Tab */
 
 export async function launch() {
-  const found = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+  const found = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
+    (path) => path && existsSync(path),
+  );
   if (!found) throw new Error("No Chromium: install one (`apt-get install chromium`), or name one in CHROMIUM.");
   return puppeteer.launch({ executablePath: found, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
@@ -91,17 +93,35 @@ export async function findings(page) {
   // Trusted Types keep scripts out of the page itself; this goes in by the debugger.
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
   return page.evaluate(async () => {
-    const { violations } = await /** @type {any} */ (window).axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"] });
-    return violations.map((/** @type {any} */ one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((/** @type {any} */ node) => `${node.target.join(" ")} ${node.failureSummary?.split("\n").slice(1, 2).join("")}`).join(" | ")}`);
+    const { violations } = await /** @type {any} */ (window).axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+      resultTypes: ["violations"],
+    });
+    return violations.map(
+      (/** @type {any} */ one) =>
+        `${one.id}: ${one.help}: ${one.nodes
+          .slice(0, 3)
+          .map(
+            (/** @type {any} */ node) =>
+              `${node.target.join(" ")} ${node.failureSummary?.split("\n").slice(1, 2).join("")}`,
+          )
+          .join(" | ")}`,
+    );
   });
 }
 
 /** What makes the page wider than its window; nothing where nothing does. @param {import("puppeteer-core").Page} page */
-export const overflow = (page) => page.evaluate(() => {
-  if (document.documentElement.scrollWidth <= innerWidth) return null;
-  const wide = [...document.querySelectorAll("body *")].filter((one) => !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1);
-  return `wider than ${innerWidth}: ${wide.slice(0, 4).map((one) => `${one.tagName}.${one.className} “${(one.textContent ?? "").slice(0, 30)}”`).join(", ")}`;
-});
+export const overflow = (page) =>
+  page.evaluate(() => {
+    if (document.documentElement.scrollWidth <= innerWidth) return null;
+    const wide = [...document.querySelectorAll("body *")].filter(
+      (one) => !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1,
+    );
+    return `wider than ${innerWidth}: ${wide
+      .slice(0, 4)
+      .map((one) => `${one.tagName}.${one.className} “${(one.textContent ?? "").slice(0, 30)}”`)
+      .join(", ")}`;
+  });
 
 /** @param {Tab} tab @param {string} where */
 export function faultless({ faults }, where) {

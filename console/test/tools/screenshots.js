@@ -9,7 +9,9 @@ import { start } from "./service.js";
 import { fill } from "./world.js";
 
 const all = process.argv.includes("--all");
-const folder = all ? process.argv[process.argv.indexOf("--all") + 1] : fileURLToPath(new URL("../../../docs/console/", import.meta.url));
+const folder = all
+  ? process.argv[process.argv.indexOf("--all") + 1]
+  : fileURLToPath(new URL("../../../docs/console/", import.meta.url));
 
 const service = await start();
 const world = await fill(service);
@@ -21,7 +23,8 @@ const browser = await launch();
 
 /** A conversation with a tool and a passage. @param {import("./browser.js").Tab} tab */
 async function talk({ page }) {
-  const press = async (/** @type {string} */ words) => (await page.waitForSelector(`main ::-p-aria([name="${words}"][role="button"])`))?.click();
+  const press = async (/** @type {string} */ words) =>
+    (await page.waitForSelector(`main ::-p-aria([name="${words}"][role="button"])`))?.click();
   await press("Begin a conversation");
   await page.waitForSelector("#message");
   await page.type("#message", "Where can I park, and when are you open?");
@@ -45,11 +48,49 @@ const few = [
 ];
 
 /** Every page, wide and light; narrow and dark. @type {Picture[]} */
-const many = ["/", "/calls", `/calls/${call.id}`, `/calls/${call.id}?tab=events`, `/calls/${world.calls.tool}`, "/assistants", "/assistants/new", `/assistants/${world.assistants.anna}`, "/campaigns", `/campaigns/${world.campaign}`, `/campaigns/${world.campaign}?tab=leads`, `/campaigns/${world.campaign}/leads/1`, `/campaigns/${world.campaign}/import`, "/numbers", `/numbers/trunks/${world.numbers.trunk}`, "/knowledge", `/knowledge/${world.knowledge}`, "/tools", `/tools/${world.tools.slots}`, "/webhooks", "/webhooks?tab=feed", "/do-not-call", "/keys", "/account"]
-  .flatMap((path) => [{ path, name: named(path) }, { path, name: `${named(path)}-narrow`, narrow: true, dark: true }]);
+const many = [
+  "/",
+  "/calls",
+  `/calls/${call.id}`,
+  `/calls/${call.id}?tab=events`,
+  `/calls/${world.calls.tool}`,
+  "/assistants",
+  "/assistants/new",
+  `/assistants/${world.assistants.anna}`,
+  "/campaigns",
+  `/campaigns/${world.campaign}`,
+  `/campaigns/${world.campaign}?tab=leads`,
+  `/campaigns/${world.campaign}/leads/1`,
+  `/campaigns/${world.campaign}/import`,
+  "/numbers",
+  `/numbers/trunks/${world.numbers.trunk}`,
+  "/knowledge",
+  `/knowledge/${world.knowledge}`,
+  "/tools",
+  `/tools/${world.tools.slots}`,
+  "/webhooks",
+  "/webhooks?tab=feed",
+  "/do-not-call",
+  "/keys",
+  "/account",
+].flatMap((path) => [
+  { path, name: named(path) },
+  { path, name: `${named(path)}-narrow`, narrow: true, dark: true },
+]);
 
 /** @type {Picture[]} */
-const operating = all ? ["/operator", "/operator/accounts/1", "/operator/plans", "/operator/engines", "/operator/queues", "/operator/store", "/operator/settings", "/operator/prices"].map((path) => ({ path, name: named(path) })) : [{ name: "operator-queues", path: "/operator/queues" }];
+const operating = all
+  ? [
+      "/operator",
+      "/operator/accounts/1",
+      "/operator/plans",
+      "/operator/engines",
+      "/operator/queues",
+      "/operator/store",
+      "/operator/settings",
+      "/operator/prices",
+    ].map((path) => ({ path, name: named(path) }))
+  : [{ name: "operator-queues", path: "/operator/queues" }];
 
 /** @param {string} path */
 function named(path) {
@@ -65,7 +106,12 @@ async function take(tab, pictures) {
     await go(tab, path);
     await act?.(tab);
     await new Promise((resolve) => setTimeout(resolve, 500));
-    await page.screenshot({ path: `${folder}/${name}.webp`, type: "webp", quality: 82, fullPage: all || name.startsWith("call") });
+    await page.screenshot({
+      path: `${folder}/${name}.webp`,
+      type: "webp",
+      quality: 82,
+      fullPage: all || name.startsWith("call"),
+    });
   }
 }
 

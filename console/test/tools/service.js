@@ -19,7 +19,11 @@ const START_MS = 60_000;
 
 /** The binary that is tested: `SWITCHBOARD_BIN`, or the one that this tree built. */
 function binary() {
-  const found = [process.env.SWITCHBOARD_BIN, join(ROOT, "target/debug/switchboard"), join(ROOT, "target/release/switchboard")].find((path) => path && existsSync(path));
+  const found = [
+    process.env.SWITCHBOARD_BIN,
+    join(ROOT, "target/debug/switchboard"),
+    join(ROOT, "target/release/switchboard"),
+  ].find((path) => path && existsSync(path));
   if (!found) throw new Error("No switchboard binary: build one with `cargo build`, or name one in SWITCHBOARD_BIN.");
   return found;
 }
@@ -28,7 +32,22 @@ function binary() {
 export async function start(flags = []) {
   const folder = mkdtempSync(join(tmpdir(), "console-test-"));
   const ready = join(folder, "ready.json");
-  const program = spawn(binary(), ["dev", "--listen", "127.0.0.1:0", "--data", join(folder, "data"), "--ready-file", ready, "--engine", "simulated", ...flags], { stdio: ["ignore", "ignore", "pipe"] });
+  const program = spawn(
+    binary(),
+    [
+      "dev",
+      "--listen",
+      "127.0.0.1:0",
+      "--data",
+      join(folder, "data"),
+      "--ready-file",
+      ready,
+      "--engine",
+      "simulated",
+      ...flags,
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   let log = "";
   program.stderr.on("data", (/** @type {Buffer} */ data) => (log = (log + data).slice(-20_000)));
   const until = Date.now() + START_MS;
@@ -81,7 +100,12 @@ async function listen() {
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(0)));
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  return { url: `http://127.0.0.1:${port}`, asked, answer: (path, reply) => replies.set(path, reply), close: () => (server.closeAllConnections(), server.close()) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    answer: (path, reply) => replies.set(path, reply),
+    close: () => (server.closeAllConnections(), server.close()),
+  };
 }
 
 /** A client of the API for what a test needs to be there. @param {string} url @param {string} token */
@@ -89,7 +113,15 @@ export function client(url, token) {
   /** @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] @returns {Promise<any>} */
   return async (method, path, body, headers = {}) => {
     const raw = typeof body === "string" || body instanceof FormData || body instanceof Uint8Array;
-    const response = await fetch(url + path, { method, headers: { authorization: `Bearer ${token}`, ...(body && !raw ? { "content-type": "application/json" } : {}), ...headers }, body: raw ? /** @type {any} */ (body) : body && JSON.stringify(body) });
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body && !raw ? { "content-type": "application/json" } : {}),
+        ...headers,
+      },
+      body: raw ? /** @type {any} */ (body) : body && JSON.stringify(body),
+    });
     const told = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${told.slice(0, 500)}`);
     try {

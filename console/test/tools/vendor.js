@@ -50,6 +50,14 @@ const list = FILES.map(({ of, from, to, append }) => {
   const original = readFileSync(new URL(from, folder), "utf8");
   const copy = resolved(original) + (append ?? "");
   writeFileSync(new URL(`vendor/${to}`, here), copy);
-  return { file: to, package: of, version, licence: license, published: from, published_sha256: digest(original), sha256: digest(copy) };
+  return {
+    file: to,
+    package: of,
+    version,
+    licence: license,
+    published: from,
+    published_sha256: digest(original),
+    sha256: digest(copy),
+  };
 });
 writeFileSync(new URL("vendor/versions.json", here), `${JSON.stringify(list, null, 2)}\n`);
