@@ -131,6 +131,8 @@ pub const PARTIAL_BYTES_MAX: usize = 1 << 10;
 pub const PARTIAL_MILLISECONDS: u64 = 200;
 /// Most calls that one heartbeat names.
 pub const HEARTBEAT_CALLS_MAX: usize = 10_000;
+/// How long a one-time code logs in, seconds.
+pub const LOGIN_CODE_SECONDS: u64 = 600;
 /// Most origins of each kind that the console's content security policy names besides its own.
 pub const PAGE_ORIGINS_MAX: usize = 16;
 /// Engines that are remembered: of all tokens, and of one.

@@ -41,6 +41,7 @@ mod knowledge;
 mod leads;
 mod leases;
 mod lists;
+mod login_codes;
 mod logins;
 mod lookups;
 mod messages;

@@ -52,8 +52,9 @@ const ORDER: &str = "
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
 
-/// Operations whose examples are not played: jobs are set aside by faults alone, and a check waits for an engine.
-const UNPLAYED: [&str; 4] = ["retryJob", "dropJob", "checkTrunk", "answerTrunkCheck"];
+/// Operations whose examples are not played: jobs are set aside by faults alone, a check waits for an engine, and
+/// one-time codes are made by `switchboard dev` alone.
+const UNPLAYED: [&str; 5] = ["retryJob", "dropJob", "checkTrunk", "answerTrunkCheck", "loginByCode"];
 
 /// What a page says of one operation.
 struct Section {

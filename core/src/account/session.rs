@@ -11,17 +11,18 @@ use super::cookie;
 use super::logins::Logins;
 use super::profile::Profile;
 use super::rows::CredentialRow;
-use super::token::{Token, TokenKind};
+use super::token::{self, Token, TokenKind};
 use crate::collection::Facet;
 use crate::http::base;
 use crate::http::ctx::Ctx;
 use crate::http::notice::Notice;
+use crate::http::own;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::ToJson;
-use crate::key::{Kind, Space};
+use crate::key::{self, Kind, Space};
 use crate::limits::BUSY_SECONDS;
 use crate::outside::{Answer, Work};
 use crate::rate::Caller;
@@ -77,8 +78,21 @@ record! {
     }
 }
 
+record! {
+    /// Body of `POST /user/login/code`.
+    pub struct CodeLogin {
+        /// The code, from the fragment of the URL that `switchboard dev` shows.
+        code: Secret = text(1, 64).required(),
+        /// Whether the browser is to keep the session as a cookie; only for the service's own pages.
+        remember: Option<bool> = boolean(),
+    }
+}
+
 /// Sessions that a login checks, to remove those that ended: more than the one it adds.
 const SWEPT: usize = 8;
+/// Number of the account that the first start makes.
+const OWNER: u32 = 0;
+const NO_CODE: &str = "Code not found.";
 
 /// `POST /user/login`
 ///
@@ -106,6 +120,28 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     logins.succeeded(network, ctx.now);
     logins.save(scope)?;
     logged_in(ctx, scope, profile, login.token_name.as_deref(), remembers)
+}
+
+/// `POST /user/login/code`
+///
+/// Whatever is wrong with a code, the answer is the same.
+pub fn login_by_code(ctx: &Ctx<'_>) -> Handled {
+    admit(ctx, Caller::LoginAddress(short(&alloc::format!("{}", network(ctx)))))?;
+    let CodeLogin { code, remember } = ctx.body()?;
+    let remembers = remembers(ctx, remember)?;
+    let unknown = || Halt::from(Refusal::NotFound(NO_CODE));
+    let (config, digest) = (&ctx.setup.config, <[u8; 32]>::from(Sha256::digest(code.0.as_bytes())));
+    let known = config.login_code.filter(|known| token::same(&digest, &known.digest) && ctx.now < known.until);
+    let is_here = own::is_local(config, ctx.request) && own::is_host(config, ctx.request);
+    known.filter(|_| is_here).ok_or_else(unknown)?;
+    let memory = root::memory(ctx.root());
+    if memory.get(key::login_code())?.is_some_and(|used| token::same(&digest, &used)) {
+        return Err(unknown());
+    }
+    memory.put(key::login_code(), digest.to_vec())?;
+    let owner = root::space_of(ctx.root(), OWNER);
+    let profile = Profile::load(owner)?.filter(|profile| !profile.state.suspended).ok_or_else(unknown)?;
+    logged_in(ctx, owner, profile, None, remembers)
 }
 
 /// Returns whether a session is to be remembered by a cookie; 422 where a page elsewhere asks for that.

@@ -157,6 +157,7 @@ enum Table {
     TrunkCheck = 52,
     Registration = 53,
     CallDays = 54,
+    LoginCode = 55,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {

@@ -12,7 +12,7 @@ use crate::account::me::{ChangedMe, Me};
 use crate::account::plan::Plan;
 use crate::account::prices::Prices;
 use crate::account::profile::Account;
-use crate::account::session::{LoggedIn, Login};
+use crate::account::session::{CodeLogin, LoggedIn, Login};
 use crate::account::signing::SigningSecret;
 use crate::account::{keys, me, session, signing};
 use crate::admin::tables::{
@@ -83,6 +83,7 @@ pub static ROUTES: &[Route] = &flat::<{ count(GROUPS) }>(GROUPS);
 const GROUPS: &[Group] = &[
     Group("Account and keys", &[
     post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(ReplyForm::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().in_several_steps().refuses(&[Cause::WrongPassword, Cause::Suspended]),
+    post(&["/user/login/code"], "loginByCode", "Log in by a one-time code.", session::login_by_code).by(Who::Anyone).takes(CodeLogin::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(ReplyForm::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().refuses(&[Cause::NotFound]),
     post(&["/user/logout"], "logout", "End the session.", session::logout).ends().refuses(&[Cause::NoSession]),
     get(&["/user/me"], "me", "The caller's account.", me::read).gives(ReplyForm::Bare(Me::TABLE)),
     put(&["/user/me"], "updateMe", "Change the caller's account, or its password.", me::update).takes(ChangedMe::TABLE).gives(ReplyForm::MessageData(Me::TABLE)).stores_nothing().in_several_steps(),

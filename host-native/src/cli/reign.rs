@@ -1,6 +1,6 @@
 //! [`Reign`]: a host that serves, and what runs beside it.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use switchboard::clock;
@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::Failed;
+use super::login_link::near;
 use super::run::{Process, WriterThread};
 
 /// A host that does not serve yet.
@@ -47,6 +48,7 @@ impl Reign {
         let settings = &process.settings;
         let Configured { mut config, rate_limits, egress_allow } = settings.service()?;
         config.settings = settings.shown();
+        config.login_code = process.link.as_ref().map(|link| link.code(process.clock.now()));
         let engine = settings.simulated_engine().map(|yields| inside(&mut config, yields)).transpose()?;
         let store = sealed(store, settings)?.counted()?.reserving();
         let vault = Vault::open(settings.recordings.as_deref(), &process.folder, store.is_sealed())?;
@@ -139,10 +141,7 @@ fn attach(
     token: &Token,
     stopping: watch::Receiver<bool>,
 ) -> Result<JoinHandle<Result<(), engine::UnfitSettings>>, Failed> {
-    let mut near = address;
-    if near.ip().is_unspecified() {
-        near.set_ip(if near.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
-    }
+    let near = near(address);
     let mut own = engine::EngineSettings::new(format!("http://{near}"), token.text());
     own.speed = settings.engine_speed.unwrap_or(own.speed);
     own.seed = settings.engine_seed.unwrap_or(own.seed);
