@@ -41,7 +41,7 @@ export async function enter() {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code) {
     history.replaceState(null, "", location.pathname + location.search);
-    await request("POST", "/user/login/code", { body: { code } }).then(admit, () => {});
+    await request("POST", "/user/login/code", { body: { code, remember: true } }).then(admit, () => {});
     return;
   }
   const csrf = remembered();

@@ -269,3 +269,22 @@ test("who stays signed in is known after a reload, by a cookie that no script re
   assert.equal((await page.cookies()).length, 0);
   faultless(tab, "remembered");
 });
+
+test("the link of `switchboard dev` signs in, once", async (context) => {
+  const link = new URL(service.secrets.console_url ?? service.url);
+  if (!link.hash) return context.skip("this binary prints no link");
+  const tab = await open(browser, service.url);
+  const { page } = tab;
+  await page.goto(`${tab.url}/console/${link.hash}`);
+  await page.waitForSelector(".side");
+  await settled(page);
+  assert.equal(new URL(page.url()).hash, "");
+  await page.reload();
+  await page.waitForSelector(".side");
+  const other = await open(browser, service.url);
+  other.expected.push(/login\/code$/);
+  await other.page.goto(`${tab.url}/console/${link.hash}`);
+  await other.page.waitForSelector("input[name=email]");
+  faultless(tab, "link");
+  faultless(other, "used link");
+});

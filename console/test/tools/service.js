@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const START_MS = 60_000;
 
 /** `cut` breaks every connection of the browser.
- * @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string }, endpoint: Endpoint, embedded: boolean, cut: () => void, stop: () => Promise<void> }} Service */
+ * @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string, console_url?: string }, endpoint: Endpoint, embedded: boolean, cut: () => void, stop: () => Promise<void> }} Service */
 /** @typedef {{ url: string, asked: { method: string, path: string, headers: any, body: string }[], answer: (path: string, reply: { status?: number, body?: string, type?: string }) => void, close: () => void }} Endpoint */
 
 /** The binary that is tested: `SWITCHBOARD_BIN`, or the one that this tree built. */
