@@ -55,7 +55,7 @@ export default function DoNotCall() {
 const columns = (drop) => [
   { name: text.dnc.phone, cell: (row) => row.phone_number },
   { name: text.dnc.reason, cell: (row) => row.reason ?? "", clip: true },
-  { name: text.dnc.added, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.dnc.added, cell: (row) => html`<${Time} at=${row.created_at} />` },
   {
     name: "",
     cell: (row) =>

@@ -39,5 +39,5 @@ const columns = () => [
   { name: text.knowledge.status, cell: (row) => html`<${Badge} state=${row.status} words=${row.status_label} />` },
   { name: text.knowledge.documents, cell: (row) => count(row.documents_count), number: true },
   { name: text.knowledge.assistants, cell: (row) => count(row.assistants_count), number: true },
-  { name: text.knowledge.changed, zoned: true, cell: (row) => html`<${Time} at=${row.updated_at} />` },
+  { name: text.knowledge.changed, cell: (row) => html`<${Time} at=${row.updated_at} />` },
 ];

@@ -118,7 +118,7 @@ const columns = (erase) => [
         }`,
     clip: true,
   },
-  { name: text.knowledge.added, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.knowledge.added, cell: (row) => html`<${Time} at=${row.created_at} />` },
   {
     name: "",
     cell: (row) =>

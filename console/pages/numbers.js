@@ -88,7 +88,7 @@ const columns = (rename, release) => [
         ? html`<${Badge} state="ok" words=${text.yes} />`
         : html`<${Badge} state="warn" tone="warn" words=${text.numbers.notVerified} />`,
   },
-  { name: text.numbers.since, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.numbers.since, cell: (row) => html`<${Time} at=${row.created_at} />` },
   {
     name: "",
     cell: (row) =>

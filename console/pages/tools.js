@@ -37,5 +37,5 @@ const columns = () => [
   { name: text.tools.method, cell: (row) => row.method },
   { name: text.tools.endpoint, cell: (row) => row.endpoint, clip: true },
   { name: text.tools.timeout, cell: (row) => `${row.timeout} s`, number: true },
-  { name: text.tools.changed, zoned: true, cell: (row) => html`<${Time} at=${row.updated_at} />` },
+  { name: text.tools.changed, cell: (row) => html`<${Time} at=${row.updated_at} />` },
 ];

@@ -51,7 +51,7 @@ function Deliveries() {
 
 /** @param {(id: number) => void} resend @param {boolean} busy @returns {import("../ui/table.js").Column[]} */
 const columns = (resend, busy) => [
-  { name: text.webhooks.at, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.webhooks.at, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: text.webhooks.event, cell: (row) => html`<code>${row.event}</code>` },
   {
     name: text.webhooks.call,

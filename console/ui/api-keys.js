@@ -54,7 +54,6 @@ const columns = (drop) => [
   },
   {
     name: text.keys.used,
-    zoned: true,
     cell: (row) => (row.last_used_at ? html`<${Time} at=${row.last_used_at} />` : text.keys.never),
   },
   { name: text.keys.created, cell: (row) => html`<${Time} at=${row.created_at} />` },

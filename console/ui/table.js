@@ -1,14 +1,14 @@
 // Tables of rows, and their pages. On a phone each row is a card with the names of its cells; the roles are written out,
 // since a cell that is laid out otherwise would lose its own.
 
-import { count, zone } from "../format.js";
+import { count } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html } from "./base.js";
 import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
 
-/** @typedef {{ name: string, cell: (row: any) => import("preact").ComponentChildren, number?: boolean, clip?: boolean, zoned?: boolean, title?: string }} Column */
+/** @typedef {{ name: string, cell: (row: any) => import("preact").ComponentChildren, number?: boolean, clip?: boolean, title?: string }} Column */
 
 /** @param {{ label: string, columns: Column[], rows: any[], href?: (row: any) => string | null, empty?: import("preact").ComponentChildren }} props
  *   `href` the page of a row; its first cell is then a link */
@@ -16,9 +16,9 @@ export function Table({ label, columns, rows, href, empty }) {
   if (!rows.length && empty) return empty;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table role="table">
     <thead role="rowgroup"><tr role="row">${columns.map(
-      ({ name, number, zoned, title }) => html`<th scope="col"
+      ({ name, number, title }) => html`<th scope="col"
       role="columnheader" class=${number ? "number" : undefined}
-      title=${title}>${zoned ? `${name} (${zone()})` : name}</th>`,
+      title=${title}>${name}</th>`,
     )}</tr></thead>
     <tbody role="rowgroup">${rows.map(
       (row, at) => html`<${Row} key=${row.id ?? at} row=${row} columns=${columns}

@@ -22,7 +22,7 @@ export function outcome(evaluation) {
 
 /** @returns {import("../../ui/table.js").Column[]} */
 export const callColumns = () => [
-  { name: text.calls.when, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.calls.when, cell: (row) => html`<${Time} at=${row.created_at} />` },
   {
     name: text.calls.customer,
     cell: (row) => html`<span class="nowrap">${row.client_phone_number ?? row.from_raw ?? "–"}</span>`,

@@ -16,7 +16,6 @@ export function Events({ events, zero }) {
     { name: text.call.offset, cell: (/** @type {any} */ row) => signed(Date.parse(row.at) - zero), number: true },
     {
       name: text.call.clock,
-      zoned: true,
       cell: (/** @type {any} */ row) => html`<span class="nowrap">${clock(row.at)}</span>`,
     },
     { name: text.call.type, cell: (/** @type {any} */ row) => html`<code>${row.type}</code>` },

@@ -66,5 +66,5 @@ const columns = () => [
     clip: true,
   },
   { name: text.campaigns.contacts, cell: (row) => row.secondary_contacts?.length || "", number: true },
-  { name: text.campaigns.created, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.campaigns.created, cell: (row) => html`<${Time} at=${row.created_at} />` },
 ];

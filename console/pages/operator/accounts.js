@@ -71,5 +71,5 @@ const columns = () => [
     cell: (row) => (row.balance === null ? text.operator.unmetered : money(row.balance)),
     number: true,
   },
-  { name: text.operator.created, zoned: true, cell: (row) => html`<${Time} at=${row.created_at} />` },
+  { name: text.operator.created, cell: (row) => html`<${Time} at=${row.created_at} />` },
 ];

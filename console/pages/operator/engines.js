@@ -43,7 +43,7 @@ const columns = (drain, busy) => [
   { name: text.operator.legs, cell: (row) => row.legs.join(", ") || "–" },
   { name: text.operator.calls, cell: (row) => `${count(row.running)} / ${count(row.capacity)}`, number: true },
   { name: text.operator.load, cell: (row) => (row.load === null ? "–" : percent(row.load, 1)), number: true },
-  { name: text.operator.seen, zoned: true, cell: (row) => html`<${Time} at=${row.seen_at} />` },
+  { name: text.operator.seen, cell: (row) => html`<${Time} at=${row.seen_at} />` },
   {
     name: "",
     cell: (row) =>
@@ -78,7 +78,6 @@ function Tokens() {
         { name: text.operator.telephony, cell: (/** @type {any} */ row) => (row.telephony ? text.yes : text.no) },
         {
           name: text.operator.created,
-          zoned: true,
           cell: (/** @type {any} */ row) => html`<${Time} at=${row.created_at} />`,
         },
         {

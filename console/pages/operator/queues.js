@@ -59,7 +59,7 @@ const queueColumns = () => [
     cell: (row) => (row.set_aside ? html`<${Badge} state="set_aside" words=${count(row.set_aside)} />` : count(0)),
     number: true,
   },
-  { name: text.operator.oldest, zoned: true, cell: (row) => html`<${Time} at=${row.oldest_at} />` },
+  { name: text.operator.oldest, cell: (row) => html`<${Time} at=${row.oldest_at} />` },
 ];
 
 /** @param {(id: number) => void} retry @param {(id: number) => void} drop @returns {import("../../ui/table.js").Column[]} */
@@ -77,7 +77,7 @@ const jobColumns = (retry, drop) => [
   },
   { name: text.operator.state, cell: (row) => html`<${Badge} state=${row.state} />` },
   { name: text.operator.attempts, cell: (row) => count(row.attempts), number: true },
-  { name: text.operator.due, zoned: true, cell: (row) => html`<${Time} at=${row.due_at} />` },
+  { name: text.operator.due, cell: (row) => html`<${Time} at=${row.due_at} />` },
   { name: text.operator.lastError, cell: (row) => row.last_error ?? "–", clip: true },
   {
     name: "",
