@@ -11,4 +11,6 @@ theme.apply();
 follow();
 listen();
 await enter();
-render(html`<${Shell} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
+const place = /** @type {HTMLElement} */ (document.getElementById("app"));
+place.replaceChildren();
+render(html`<${Shell} />`, place);

@@ -5,6 +5,11 @@ import { theme } from "../theme.js";
 import { text } from "../text.js";
 import { html, useEffect, useRef } from "./base.js";
 
+const sheet = document.createElement("link");
+sheet.rel = "stylesheet";
+sheet.href = new URL("../vendor/uplot.css", import.meta.url).href;
+document.head.append(sheet);
+
 /** @typedef {{ name: string, color: string, values: number[] }} Series `color` names a custom property */
 
 const HEIGHT = 180;
@@ -83,6 +88,7 @@ function options(box, x, series, shown, xShown) {
     axes: [
       {
         ...axis,
+        size: 28,
         grid: { show: false },
         values: (/** @type {any} */ _, /** @type {number[]} */ all) =>
           all.map((one) => (Number.isInteger(one) ? xShown(one) : "")),
