@@ -397,3 +397,7 @@ pub mod remote {
 pub const OVERVIEW_CAMPAIGNS_MAX: usize = 20;
 /// Most things of one kind that the overview of an account asks to look at.
 pub const ATTENTION_OF_CODE_MAX: usize = 20;
+/// Events of a call that its bundle has, bytes of JSON.
+pub const BUNDLE_EVENTS_BYTES_MAX: usize = 4 << 20;
+/// Header values of tools that a bundle looks for in answers; with more of them it shows no answer.
+pub const BUNDLE_SECRETS_MAX: usize = 64;

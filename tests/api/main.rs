@@ -6,6 +6,7 @@ mod account;
 mod assistants;
 mod budgets;
 mod built_in_tools;
+mod bundle;
 mod call_events;
 mod calls;
 mod campaigns;

@@ -52,9 +52,9 @@ const ORDER: &str = "
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
 
-/// Operations whose examples are not played: jobs are set aside by faults alone, a check waits for an engine, and
-/// one-time codes are made by `switchboard dev` alone.
-const UNPLAYED: [&str; 5] = ["retryJob", "dropJob", "checkTrunk", "answerTrunkCheck", "loginByCode"];
+/// Operations whose examples are not played: jobs are set aside by faults alone, a check waits for an engine,
+/// one-time codes are made by `switchboard dev` alone, and a bundle is asked for by its media type.
+const UNPLAYED: [&str; 6] = ["retryJob", "dropJob", "checkTrunk", "answerTrunkCheck", "loginByCode", "bundleCall"];
 
 /// What a page says of one operation.
 struct Section {

@@ -132,7 +132,8 @@ impl Judge {
         if let Some((_, media)) = reply.headers.iter().find(|(name, _)| *name == "content-type") {
             let is_csv = media == "text/csv; charset=utf-8" && route.is_some_and(|route| route.csv.is_some());
             let streams = |route: &Route| matches!(route.shape, ReplyForm::BareOrStream(_));
-            let is_known = is_csv || media == stream::MEDIA && route.is_some_and(streams);
+            let is_own = |route: &Route| matches!(route.shape, ReplyForm::Media(own) if own == media.as_str());
+            let is_known = is_csv || route.is_some_and(is_own) || media == stream::MEDIA && route.is_some_and(streams);
             let shows = foreign.is_some_and(|word| contains(bytes, word.as_bytes()) && !sent(request, word.as_bytes()));
             return match (is_known, shows) {
                 (true, false) => Ok(String::new()),

@@ -1,5 +1,6 @@
 //! Calls (docs/api.md, Calls): listed by any combination of filters, read, deleted, placed.
 
+pub mod bundle;
 pub mod command;
 mod conclude;
 pub mod cost;

@@ -179,6 +179,7 @@ const GROUPS: &[Group] = &[
     post(&["/user/calls/{id}/commands"], "commandCall", "Tell the engine of a call what to do.", call::command::command).about(Kind::Call).takes(NewCommand::TABLE).accepts(ReplyForm::MessageData(SentCommand::TABLE)).refuses(&[Cause::Conflict]),
     delete(&["/user/calls/{id}/recording"], "deleteRecording", "Delete the recording of a call.", call::recording::delete).without_if_match().refuses(&[Cause::Conflict]),
     get(&["/recordings/{call}/{day}/{signature}"], "getRecording", "Play the recording of a call, by its signed link.", call::recording::read).by(Who::Anyone).gives(ReplyForm::Object("audio/*")).without_etag().refuses(&[Cause::Link, Cause::Range, Cause::NotKept, Cause::Outside]),
+    get(&["/user/calls/{id}/bundle"], "bundleCall", "All that there is of a call, as a ZIP file.", call::bundle::read).about(Kind::Call).without_etag().gives(ReplyForm::Media("application/zip")),
     get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(ReplyForm::CallEvents).without_etag().refuses(&[Cause::EventId]),
     ]),
     Group("Campaigns", &[
