@@ -2,6 +2,9 @@
 // beside their fields in its own words.
 
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { entered, faultless, go, launch, open, settled, signIn } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
@@ -287,4 +290,28 @@ test("the link of `switchboard dev` signs in, once", async (context) => {
   await other.page.waitForSelector("input[name=email]");
   faultless(tab, "link");
   faultless(other, "used link");
+});
+
+test("lists are saved as CSV, and a call as one file", async (context) => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  const folder = mkdtempSync(join(tmpdir(), "saved-"));
+  const session = await page.createCDPSession();
+  await session.send("Browser.setDownloadBehavior", {
+    behavior: "allow",
+    downloadPath: folder,
+    browserContextId: tab.context.id,
+  });
+  const saved = (/** @type {string} */ name) =>
+    until(async () => existsSync(join(folder, name)) && readFileSync(join(folder, name)), `${name} is saved`);
+  await go(tab, "/calls");
+  await press(page, "Download CSV");
+  assert.match((await saved("calls.csv")).toString(), /^id,assistant_name,.*\r?\n1,/);
+  await go(tab, "/calls/1");
+  const { paths } = await (await fetch(`${service.service}/openapi.json`)).json();
+  if (!paths["/user/calls/{id}/bundle"]) return context.diagnostic("this binary makes no bundles");
+  await press(page, "Bundle");
+  assert.equal((await saved("call-1.zip")).subarray(0, 2).toString(), "PK");
+  faultless(tab, "files");
 });
