@@ -19,7 +19,7 @@ import { callColumns } from "./call/columns.js";
 /** @param {{ params: { id: string } }} props */
 export default function AssistantPage({ params: { id } }) {
   const one = useGet(`/user/assistant/${id}`);
-  return html`<${Await} of=${one}>${(/** @type {any} */ row) => html`<${One} row=${row} reload=${one.reload} />`}<//>`;
+  return html`<${Await} page of=${one}>${(/** @type {any} */ row) => html`<${One} row=${row} reload=${one.reload} />`}<//>`;
 }
 
 /** @param {{ row: any, reload: () => Promise<void> }} props */

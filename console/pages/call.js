@@ -26,7 +26,7 @@ const EVENTS_MAX = 20_000;
 /** @param {{ params: { id: string } }} props */
 export default function CallPage({ params: { id } }) {
   const call = useGet(`/user/calls/${id}`);
-  return html`<${Await}
+  return html`<${Await} page
     of=${call}>${(/** @type {any} */ data) => html`<${One} call=${data} reload=${call.reload} />`}<//>`;
 }
 

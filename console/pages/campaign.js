@@ -17,7 +17,7 @@ import { Progress } from "./campaign/progress.js";
 export default function CampaignPage({ params: { id } }) {
   const one = useGet(`/user/campaigns/${id}`);
   useEvery(one.reload, one.data?.status === "in-progress" ? 2_000 : null);
-  return html`<${Await}
+  return html`<${Await} page
     of=${one}>${(/** @type {any} */ campaign) => html`<${One} campaign=${campaign} reload=${one.reload} />`}<//>`;
 }
 

@@ -14,7 +14,7 @@ import { toast } from "../ui/toast.js";
 /** @param {{ params: { id: string } }} props */
 export default function KnowledgebasePage({ params: { id } }) {
   const one = useGet(`/user/knowledgebases/${id}`);
-  return html`<${Await}
+  return html`<${Await} page
     of=${one}>${(/** @type {any} */ { data }) => html`<${One} row=${data} reload=${one.reload} />`}<//>`;
 }
 

@@ -15,7 +15,7 @@ import { callColumns } from "./call/columns.js";
 /** @param {{ params: { id: string, lead: string } }} props */
 export default function LeadPage({ params: { id, lead } }) {
   const one = useGet(`/user/leads/${lead}`);
-  return html`<${Await}
+  return html`<${Await} page
     of=${one}>${(/** @type {any} */ row) => html`<${One} row=${row} campaign=${id} reload=${one.reload} />`}<//>`;
 }
 

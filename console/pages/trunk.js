@@ -11,7 +11,7 @@ import { toast } from "../ui/toast.js";
 /** @param {{ params: { id: string } }} props */
 export default function TrunkPage({ params: { id } }) {
   const one = useGet(`/user/phone-numbers/sip-trunks/${id}`);
-  return html`<${Await}
+  return html`<${Await} page
     of=${one}>${(/** @type {any} */ { data }) => html`<${One} row=${data} reload=${one.reload} />`}<//>`;
 }
 

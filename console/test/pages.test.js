@@ -155,6 +155,9 @@ describe("pages", () => {
     await signIn(tab, service.secrets);
     await go(tab, "/nowhere");
     assert.match(await tab.page.$eval("h1", (one) => one.textContent ?? ""), /No such page/);
+    tab.expected.push(/calls\/999/);
+    await go(tab, "/calls/999");
+    await tab.page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Call not found");
     // The operator's pages ask for the operator's token.
     await tab.page.evaluate(
       () => (history.pushState(null, "", "/console/operator"), dispatchEvent(new PopStateEvent("popstate"))),

@@ -76,12 +76,13 @@ export function Failure({ error, again }) {
   }<//>`;
 }
 
-/** Waits for a resource: what is loading, why it failed, or what it is.
- * @param {{ of: import("./resource.js").Resource<any>, children: (data: any) => Children }} props */
-export function Await({ of, children }) {
-  if (of.data !== undefined)
-    return html`${of.error && html`<${Failure} error=${of.error} again=${of.reload} />`}${children(of.data)}`;
-  return of.error ? html`<${Failure} error=${of.error} again=${of.reload} />` : html`<${Loading} />`;
+/** Waits for a resource: what is loading, why it failed, or what it is. With `page` it is what the page is about, whose
+ * heading then says why there is none.
+ * @param {{ of: import("./resource.js").Resource<any>, page?: boolean, children: (data: any) => Children }} props */
+export function Await({ of: { data, error, reload }, page, children }) {
+  if (data !== undefined) return html`${error && html`<${Failure} error=${error} again=${reload} />`}${children(data)}`;
+  if (!error) return html`<${Loading} />`;
+  return html`${page && html`<${Head} title=${error.message} />`}<${Failure} error=${error} again=${reload} />`;
 }
 
 /** Title of a page, where it belongs, and what can be done. @param {{ title: string, up?: [string, string], sub?: Children, children?: Children }} props */

@@ -15,7 +15,7 @@ import { toast } from "../../ui/toast.js";
 /** @param {{ params: { id: string } }} props */
 export default function OperatorAccount({ params: { id } }) {
   const one = useGet(`/admin/accounts/${id}`);
-  return html`<${Await} of=${one}>${(/** @type {any} */ row) => html`<${One} row=${row} reload=${one.reload} />`}<//>`;
+  return html`<${Await} page of=${one}>${(/** @type {any} */ row) => html`<${One} row=${row} reload=${one.reload} />`}<//>`;
 }
 
 /** @param {{ row: any, reload: () => Promise<void> }} props */
