@@ -56,6 +56,7 @@ impl Recorder {
     pub(super) fn accounts(&mut self) {
         self.look("/");
         self.look("/user/me");
+        self.json(Method::Post, "/user/login/code", "", Some(&json!({ "code": "of nobody" })));
         self.ask(Method::Put, "/user/me", Some(&json!({ "name": "Owner", "timezone": "Europe/Bucharest" })));
         let wrong = json!({ "password": "a new password", "current_password": "not the one" });
         self.ask(Method::Put, "/user/me", Some(&wrong));
