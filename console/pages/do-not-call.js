@@ -10,7 +10,7 @@ import { SchemaForm } from "../ui/form.js";
 import { Await, Empty, Head, Time } from "../ui/parts.js";
 import { useGet } from "../ui/resource.js";
 import { Filters, Pager, Table } from "../ui/table.js";
-import { toast } from "../ui/toast.js";
+import { complain, toast } from "../ui/toast.js";
 
 export default function DoNotCall() {
   const { query } = route.value;
@@ -28,12 +28,10 @@ export default function DoNotCall() {
       await remove(`/user/do-not-call/${row.id}`);
       await list.reload();
       toast(text.dnc.removed(row.phone_number), () =>
-        post("/user/do-not-call", { phone_number: row.phone_number, reason: row.reason }).then(list.reload, (error) =>
-          toast(error.message),
-        ),
+        post("/user/do-not-call", { phone_number: row.phone_number, reason: row.reason }).then(list.reload, complain),
       );
     } catch (error) {
-      toast(/** @type {Error} */ (error).message);
+      complain(/** @type {Error} */ (error));
     }
   };
   return html`<${Head} title=${text.dnc.title}><button type="button" class="primary"

@@ -315,3 +315,43 @@ test("lists are saved as CSV, and a call as one file", async (context) => {
   assert.equal((await saved("call-1.zip")).subarray(0, 2).toString(), "PK");
   faultless(tab, "files");
 });
+
+test("a new column of a table is in the form, and sent, without a line of the console", async () => {
+  const tab = await open(browser, service.url);
+  const { page } = tab;
+  const document = await (await fetch(`${service.service}/openapi.json`)).json();
+  const description = "How the name is said.";
+  document.components.schemas.NewTool.properties.pronunciation = {
+    type: ["string", "null"],
+    maxLength: 40,
+    description,
+  };
+  await page.setRequestInterception(true);
+  /** @type {any} */
+  let sent = null;
+  page.on("request", (request) => {
+    if (request.url().endsWith("/openapi.json")) {
+      return request.respond({ contentType: "application/json", body: JSON.stringify(document) });
+    }
+    if (request.method() === "POST" && request.url().endsWith("/tools"))
+      sent = JSON.parse(request.postData() ?? "null");
+    return request.continue();
+  });
+  await signIn(tab, service.secrets);
+  await go(tab, "/tools?new=1");
+  await page.waitForSelector("#field-pronunciation");
+  assert.equal(await page.$eval("#field-pronunciation-hint", (one) => one.textContent), description);
+  await write(page, "#field-name", "say_name");
+  await write(page, "#field-description", "Says a name");
+  await write(page, "#field-endpoint", service.endpoint.url);
+  await page.select("#field-method", "GET");
+  await write(page, "#field-pronunciation", "x".repeat(41));
+  await press(page, "Create tool", "dialog");
+  await page.waitForSelector("#field-pronunciation-wrong");
+  assert.equal(sent, null);
+  await write(page, "#field-pronunciation", "an-na");
+  await press(page, "Create tool", "dialog");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "say_name");
+  assert.equal(sent?.pronunciation, "an-na");
+  faultless(tab, "new column");
+});

@@ -2,7 +2,7 @@
 
 import { get } from "../api.js";
 import { useEffect, useRef, useState } from "./base.js";
-import { toast } from "./toast.js";
+import { complain, toast } from "./toast.js";
 
 /** @template T @typedef {{ data: T | undefined, error: Error | null, loading: boolean, reload: () => Promise<void>, set: (data: T) => void }} Resource */
 
@@ -62,7 +62,7 @@ export function useAction(act) {
         const told = await act(...args);
         if (told) toast(told);
       } catch (error) {
-        toast(/** @type {Error} */ (error).message);
+        complain(/** @type {Error} */ (error));
       } finally {
         setBusy(false);
       }

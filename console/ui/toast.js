@@ -9,15 +9,18 @@ import { html, signal } from "./base.js";
 const toasts = signal([]);
 let next = 1;
 
-/** How long a message stays, milliseconds; one with a way back stays longer. */
+/** How long a message stays, milliseconds; one with a way back, or of what went wrong, stays longer. */
 const STAY_MS = 5_000;
-const STAY_UNDO_MS = 12_000;
+const STAY_LONG_MS = 15_000;
 
-/** @param {string} words @param {() => void} [undo] */
-export function toast(words, undo) {
+/** @param {Error} error */
+export const complain = (error) => toast(error.message, undefined, STAY_LONG_MS);
+
+/** @param {string} words @param {() => void} [undo] @param {number} [stayMs] */
+export function toast(words, undo, stayMs = undo ? STAY_LONG_MS : STAY_MS) {
   const id = next++;
   toasts.value = [...toasts.value.slice(-2), { id, words, undo }];
-  setTimeout(() => drop(id), undo ? STAY_UNDO_MS : STAY_MS);
+  setTimeout(() => drop(id), stayMs);
 }
 
 /** @param {number} id */
