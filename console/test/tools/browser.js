@@ -72,7 +72,7 @@ export async function entered(tab) {
     await tab.page.keyboard.press("Enter");
     await tab.page.waitForSelector(".side, .door .notice.bad, dialog .notice.bad");
     if (await tab.page.$(".side")) break;
-    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
   }
   await tab.page.waitForSelector(".side");
   await settled(tab.page);
