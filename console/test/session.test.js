@@ -348,6 +348,7 @@ test("a new column of a table is in the form, and sent, without a line of the co
   await write(page, "#field-pronunciation", "x".repeat(41));
   await press(page, "Create tool", "dialog");
   await page.waitForSelector("#field-pronunciation-wrong");
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-summary"));
   assert.ok(!sent.some(Boolean));
   await write(page, "#field-pronunciation", "an-na");
   await press(page, "Create tool", "dialog");
