@@ -104,6 +104,7 @@ pub mod view;
 pub mod webhook;
 pub mod whatsapp;
 pub mod work;
+mod zip;
 pub mod zone;
 
 pub use http::reply::Reply;

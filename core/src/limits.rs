@@ -131,6 +131,10 @@ pub const PARTIAL_BYTES_MAX: usize = 1 << 10;
 pub const PARTIAL_MILLISECONDS: u64 = 200;
 /// Most calls that one heartbeat names.
 pub const HEARTBEAT_CALLS_MAX: usize = 10_000;
+/// How long a one-time code logs in, seconds.
+pub const LOGIN_CODE_SECONDS: u64 = 600;
+/// Most origins of each kind that the console's content security policy names besides its own.
+pub const PAGE_ORIGINS_MAX: usize = 16;
 /// Engines that are remembered: of all tokens, and of one.
 pub const ENGINES_MAX: usize = 2_000;
 /// As [`ENGINES_MAX`], of one token.
@@ -389,3 +393,11 @@ pub mod remote {
     /// Most items of a list in a message: more than a step may read or change.
     pub const ITEMS_MAX: usize = 1 << 17;
 }
+/// Campaigns that the overview of an account shows.
+pub const OVERVIEW_CAMPAIGNS_MAX: usize = 20;
+/// Most things of one kind that the overview of an account asks to look at.
+pub const ATTENTION_OF_CODE_MAX: usize = 20;
+/// Events of a call that its bundle has, bytes of JSON.
+pub const BUNDLE_EVENTS_BYTES_MAX: usize = 4 << 20;
+/// Header values of tools that a bundle looks for in answers; with more of them it shows no answer.
+pub const BUNDLE_SECRETS_MAX: usize = 64;

@@ -161,6 +161,7 @@ impl Settings {
             lists_in_pieces: false,
             passes_pieces: false,
             keeps_recordings: false,
+            login_code: None,
         })
     }
 }

@@ -12,6 +12,7 @@ use crate::carrier::Carrier;
 use crate::catalogue::Catalogue;
 use crate::llm::Llm;
 use crate::record::{Json, any, choice, text};
+use crate::time::Timestamp;
 use crate::{choice, record};
 
 /// URL of the public calendar service.
@@ -24,6 +25,15 @@ pub struct BuiltIn {
     pub digest: [u8; 32],
     /// Whether it takes no more calls once another engine has a token.
     pub yields: bool,
+}
+
+/// A code that logs the owner in, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneTimeCode {
+    /// SHA-256 of the code.
+    pub digest: [u8; 32],
+    /// Time until which it counts.
+    pub until: Timestamp,
 }
 
 choice! {
@@ -102,6 +112,8 @@ pub struct Config {
     /// [`Outcome::StoreBody`]: crate::step::Outcome::StoreBody
     /// [`Content::Object`]: crate::http::reply::Content::Object
     pub keeps_recordings: bool,
+    /// Code that logs the owner in from this machine; `None`: there is none.
+    pub login_code: Option<OneTimeCode>,
     /// Settings that `GET /admin/settings` shows, as the host took them; empty where it has none to show.
     pub settings: Vec<ShownSetting>,
 }
@@ -133,6 +145,7 @@ impl Default for Config {
             lists_in_pieces: false,
             passes_pieces: false,
             keeps_recordings: false,
+            login_code: None,
             settings: Vec::new(),
         }
     }

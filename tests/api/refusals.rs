@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use switchboard_core::http::cause::Cause;
-use switchboard_core::http::route::ReplyForm;
+use switchboard_core::http::route::{ReplyForm, Route};
 use switchboard_core::service::causes;
 use switchboard_core::service::routes::ROUTES;
 use switchboard_tests::document;
@@ -61,7 +61,9 @@ fn each_documented_refusal_is_seen() {
 #[test]
 fn each_list_and_resource_is_unchanged_for_whoever_has_it() {
     let mut stage = Stage::new();
-    for route in ROUTES.iter().filter(|route| route.etag) {
+    // Of the pages that only a host makes, it has the tag as well.
+    let has_tag = |route: &&Route| route.etag && !matches!(route.shape, ReplyForm::Media(_));
+    for route in ROUTES.iter().filter(has_tag) {
         let got = stage.ask(route).header("if-none-match", "*").send();
         assert_eq!(got.status, 304, "{}: {}", route.id, got.json);
     }

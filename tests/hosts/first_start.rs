@@ -89,3 +89,37 @@ fn elsewhere_they_stand_in_a_file_that_the_log_names() {
         }
     }
 }
+
+#[test]
+fn dev_shows_a_link_that_logs_in_once() {
+    let folder = Folder::new();
+    let (mut screen, end) = terminal();
+    let ready = folder.path("ready.json");
+    let mut command = Command::new(binary());
+    command.args(["dev", "--listen", "127.0.0.1:0", "--engine", "none", "--data"]).arg(folder.path("data"));
+    command.arg("--ready-file").arg(&ready).stdin(Stdio::null()).stdout(end).stderr(Stdio::null());
+    let _service = Started(command.spawn().expect("it starts"));
+    let said = read_until(&mut screen, "#code=");
+    let kept: Value = serde_json::from_slice(&std::fs::read(&ready).expect("the file")).expect("JSON");
+    let link = kept["console_url"].as_str().expect("a link");
+    let (page, code) = link.split_once("#code=").expect("a code");
+    let url = kept["url"].as_str().expect("a text");
+    assert_eq!(page, format!("{url}/console/"));
+    assert!(said.contains(page) && read_until(&mut screen, "\n").trim() == code, "{said}");
+    let body = serde_json::json!({ "code": code });
+    let target = format!("{url}/user/login/code");
+    let (status, got) = call("POST", &target, "", Some(&body));
+    assert_eq!((status, &got["user"]["email"]), (200, &Value::from("owner@localhost")), "{got}");
+    assert_eq!(call("POST", &target, "", Some(&body)).0, 404);
+}
+
+#[test]
+fn a_link_that_logs_in_is_not_printed_where_it_may_be_kept() {
+    let folder = Folder::new();
+    let mut command = Command::new(binary());
+    command.args(["dev", "--listen", "127.0.0.1:0", "--engine", "none", "--json", "--data"]).arg(folder.path("data"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut service = Started(command.spawn().expect("it starts"));
+    let said = read_until(service.0.stdout.as_mut().expect("an output"), "\n");
+    assert!(said.contains("\"url\"") && !said.contains("#code="), "{said}");
+}

@@ -7,6 +7,7 @@ mod bucket;
 mod campaign;
 mod carrier;
 mod commands;
+mod console;
 mod conversations;
 mod conversations_bounds;
 mod conversations_followed;

@@ -26,7 +26,7 @@ const ROWS: usize = 2;
 
 /// The order in which the examples are played. What stands in no order here follows from nothing before it.
 const ORDER: &str = "
-    home health ready metrics openapi docs
+    home health ready metrics openapi docs console
     createPlan updatePlan listPlans replacePrices getPrices createAccount listAccounts getAccount updateAccount createAccountKey listAccountKeys
     deleteAccountKey createEngineToken listEngineTokens
     login logout me updateMe createApiKey listApiKeys deleteApiKey
@@ -45,15 +45,16 @@ const ORDER: &str = "
     makeCall readInterface claimCalls renewLeases makeWebCall listEngineTrunks listEngines drainEngine runTool askKnowledge commandCall reportEvents uploadRecording getRecording listCallEvents getCall bringCall hangUpCall listCalls
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
     createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
-    explainLead switchCampaign switchCampaignOf listWhatsAppSenders
+    explainLead switchCampaign switchCampaignOf overview listWhatsAppSenders
     startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
     deleteConversation
     listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteRecording deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
 
-/// Operations whose examples are not played: jobs are set aside by faults alone, and a check waits for an engine.
-const UNPLAYED: [&str; 4] = ["retryJob", "dropJob", "checkTrunk", "answerTrunkCheck"];
+/// Operations whose examples are not played: jobs are set aside by faults alone, a check waits for an engine,
+/// one-time codes are made by `switchboard dev` alone, and a bundle is asked for by its media type.
+const UNPLAYED: [&str; 6] = ["retryJob", "dropJob", "checkTrunk", "answerTrunkCheck", "loginByCode", "bundleCall"];
 
 /// What a page says of one operation.
 struct Section {

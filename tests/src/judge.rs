@@ -132,7 +132,8 @@ impl Judge {
         if let Some((_, media)) = reply.headers.iter().find(|(name, _)| *name == "content-type") {
             let is_csv = media == "text/csv; charset=utf-8" && route.is_some_and(|route| route.csv.is_some());
             let streams = |route: &Route| matches!(route.shape, ReplyForm::BareOrStream(_));
-            let is_known = is_csv || media == stream::MEDIA && route.is_some_and(streams);
+            let is_own = |route: &Route| matches!(route.shape, ReplyForm::Media(own) if own == media.as_str());
+            let is_known = is_csv || route.is_some_and(is_own) || media == stream::MEDIA && route.is_some_and(streams);
             let shows = foreign.is_some_and(|word| contains(bytes, word.as_bytes()) && !sent(request, word.as_bytes()));
             return match (is_known, shows) {
                 (true, false) => Ok(String::new()),
@@ -186,10 +187,19 @@ fn bounded(request: &Request, route: Option<&'static Route>, status: u16) -> Res
 fn asked_for_a_token(request: &Request, route: Option<&'static Route>, status: u16) -> Result<(), String> {
     let open =
         route.is_none_or(|route| matches!(route.who, Who::Anyone | Who::Visitor)) || request.method == Method::Options;
-    if !open && request.count("authorization") == 0 && status != 401 && status != 414 && status != 404 {
+    let is_known = request.count("authorization") > 0 || is_by_cookie(request, route);
+    if !open && !is_known && status != 401 && status != 414 && status != 404 {
         return Err(format!("{status} to nobody"));
     }
     Ok(())
+}
+
+/// Returns whether a request is a user's by the console's cookie: no page elsewhere made it, and a write shows its text.
+fn is_by_cookie(request: &Request, route: Option<&'static Route>) -> bool {
+    let is_users = route.is_some_and(|route| route.who == Who::User);
+    let has_cookie = request.list("cookie").is_some_and(|sent| sent.contains("switchboard_session="));
+    let is_elsewhere = request.header("sec-fetch-site").is_some_and(|site| site.ends_with("-site"));
+    is_users && has_cookie && !is_elsewhere && (!request.method.is_write() || request.count("x-csrf-token") == 1)
 }
 
 fn request_id(request: &Request, reply: &Reply) -> Result<(), String> {

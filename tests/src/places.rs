@@ -111,6 +111,7 @@ impl Places {
             places.push((start, "{uuid}", conversation.clone()));
         }
         places.push(("/docs", "{file}", "index.html".into()));
+        places.push(("/console", "{*path}", "calls/1".into()));
         places.push(("/engine/calls", "{name}", "look".into()));
         // A link that nobody signed.
         for (name, value) in [("{call}", &*call.to_string()), ("{day}", "2026-09-22"), ("{signature}", "unsigned")] {

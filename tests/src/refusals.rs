@@ -22,7 +22,8 @@ pub fn is_the_hosts(route: &Route, cause: Cause) -> bool {
         Cause::Outside => matches!(route.shape, ReplyForm::Object(_)),
         // Users have a rate limit; of the others only these ask for something outside, of which there is a share.
         Cause::TooMany => {
-            !matches!(route.who, Who::User | Who::Visitor) && !["login", "bringCall", "runTool"].contains(&route.id)
+            !matches!(route.who, Who::User | Who::Visitor)
+                && !["login", "loginByCode", "bringCall", "runTool"].contains(&route.id)
         }
         _ => false,
     }

@@ -1,14 +1,15 @@
-//! Authentication: from the `Authorization` header to a row of the store (docs/api.md, Tokens).
+//! Authentication: from the `Authorization` header, or the console's cookie, to a row of the store (docs/api.md, Tokens).
 
 use alloc::vec::Vec;
 
-use super::profile;
 use super::token::{self, Token, TokenKind};
+use super::{cookie, profile};
 use crate::http::caller::AuthenticatedToken;
 use crate::http::caller::Credential;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::request::Request;
 use crate::key::{self, Key, Kind, Space};
+use crate::setup::Config;
 use crate::store::{Row, Scope, Tx};
 use crate::time::Timestamp;
 use crate::view::Stop;
@@ -73,9 +74,16 @@ pub struct PresentedToken {
 }
 
 impl PresentedToken {
-    /// Reads the token of a request; those of engines and the operator are 401.
-    pub fn by(request: &Request) -> Result<Self, Halt> {
-        let token = bearer(request)?;
+    /// Returns whether a request presents a token: as a bearer, or by the console's cookie.
+    pub fn is_in(config: &Config, request: &Request) -> bool {
+        request.count("authorization") > 0 || cookie::accepted(config, request).is_some()
+    }
+
+    /// Reads the token of a request, from the console's cookie where there is no `Authorization`; tokens of engines and
+    /// the operator are 401, and so is a cookie that may have been sent by a page elsewhere.
+    pub fn by(config: &Config, request: &Request) -> Result<Self, Halt> {
+        let kept = if request.count("authorization") == 0 { cookie::accepted(config, request) } else { None };
+        let token = kept.map_or_else(|| bearer(request), Ok)?;
         let session = match token.kind {
             TokenKind::ApiKey => false,
             TokenKind::Session => true,

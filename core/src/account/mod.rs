@@ -2,6 +2,7 @@
 
 pub mod attached;
 pub mod caller;
+pub mod cookie;
 pub mod create;
 pub mod keys;
 mod logins;

@@ -7,25 +7,27 @@ use core::net::{IpAddr, Ipv6Addr};
 use sha2::{Digest, Sha256};
 
 use super::caller::StoredToken;
+use super::cookie;
 use super::logins::Logins;
 use super::profile::Profile;
 use super::rows::CredentialRow;
-use super::token::{Token, TokenKind};
+use super::token::{self, Token, TokenKind};
 use crate::collection::Facet;
 use crate::http::base;
 use crate::http::ctx::Ctx;
 use crate::http::notice::Notice;
+use crate::http::own;
 use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, message};
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::ToJson;
-use crate::key::{Kind, Space};
+use crate::key::{self, Kind, Space};
 use crate::limits::BUSY_SECONDS;
 use crate::outside::{Answer, Work};
 use crate::rate::Caller;
 use crate::record;
-use crate::record::{Iso, Rest, Secret, format, id, iso, object, text};
+use crate::record::{Errors, Iso, Rest, Secret, boolean, format, id, iso, object, text};
 use crate::root;
 use crate::store::{Row, Scope};
 use crate::time::Timestamp;
@@ -41,6 +43,8 @@ record! {
         password: Secret = text(1, 1_024).required(),
         /// Label of the session; only stored.
         token_name: Option<String> = text(1, 255),
+        /// Whether the browser is to keep the session as a cookie; only for the service's own pages.
+        remember: Option<bool> = boolean(),
     }
 }
 
@@ -69,11 +73,26 @@ record! {
         expires_at: Iso = iso().required(),
         /// Account that logged in.
         user: User = object::<User>().required(),
+        /// What each write by the session's cookie shows in `X-CSRF-Token`; null without `remember`.
+        csrf: Option<String> = text(0, 64),
+    }
+}
+
+record! {
+    /// Body of `POST /user/login/code`.
+    pub struct CodeLogin {
+        /// The code, from the fragment of the URL that `switchboard dev` shows.
+        code: Secret = text(1, 64).required(),
+        /// Whether the browser is to keep the session as a cookie; only for the service's own pages.
+        remember: Option<bool> = boolean(),
     }
 }
 
 /// Sessions that a login checks, to remove those that ended: more than the one it adds.
 const SWEPT: usize = 8;
+/// Number of the account that the first start makes.
+const OWNER: u32 = 0;
+const NO_CODE: &str = "Code not found.";
 
 /// `POST /user/login`
 ///
@@ -82,6 +101,7 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     let network = network(ctx);
     admit(ctx, Caller::LoginAddress(short(&alloc::format!("{network}"))))?;
     let login: Login = ctx.body()?;
+    let remembers = remembers(ctx, login.remember)?;
     admit_pair(ctx, &login.email, network)?;
     let root = ctx.root();
     let scope = root::account_of(root, &login.email)?.map_or(root, |account| root::space_of(root, account));
@@ -99,16 +119,58 @@ pub fn login(ctx: &Ctx<'_>) -> Handled {
     }
     logins.succeeded(network, ctx.now);
     logins.save(scope)?;
+    logged_in(ctx, scope, profile, login.token_name.as_deref(), remembers)
+}
+
+/// `POST /user/login/code`
+///
+/// Whatever is wrong with a code, the answer is the same.
+pub fn login_by_code(ctx: &Ctx<'_>) -> Handled {
+    admit(ctx, Caller::LoginAddress(short(&alloc::format!("{}", network(ctx)))))?;
+    let CodeLogin { code, remember } = ctx.body()?;
+    let remembers = remembers(ctx, remember)?;
+    let unknown = || Halt::from(Refusal::NotFound(NO_CODE));
+    let (config, digest) = (&ctx.setup.config, <[u8; 32]>::from(Sha256::digest(code.0.as_bytes())));
+    let known = config.login_code.filter(|known| token::same(&digest, &known.digest) && ctx.now < known.until);
+    let is_here = own::is_local(config, ctx.request) && own::is_host(config, ctx.request);
+    known.filter(|_| is_here).ok_or_else(unknown)?;
+    let memory = root::memory(ctx.root());
+    if memory.get(key::login_code())?.is_some_and(|used| token::same(&digest, &used)) {
+        return Err(unknown());
+    }
+    memory.put(key::login_code(), digest.to_vec())?;
+    let owner = root::space_of(ctx.root(), OWNER);
+    let profile = Profile::load(owner)?.filter(|profile| !profile.state.suspended).ok_or_else(unknown)?;
+    logged_in(ctx, owner, profile, None, remembers)
+}
+
+/// Returns whether a session is to be remembered by a cookie; 422 where a page elsewhere asks for that.
+fn remembers(ctx: &Ctx<'_>, asked: Option<bool>) -> Result<bool, Halt> {
+    let is_asked = asked == Some(true);
+    if is_asked && !cookie::is_from_here(&ctx.setup.config, ctx.request) {
+        let mut errors = Errors::default();
+        errors.say("remember", "field can be true only for the service's own pages.");
+        return Err(Refusal::Invalid(errors).into());
+    }
+    Ok(is_asked)
+}
+
+/// Begins a session and shows its token.
+fn logged_in(ctx: &Ctx<'_>, scope: Scope<'_>, profile: Profile, name: Option<&str>, remembers: bool) -> Handled {
     sweep(scope, ctx.now)?;
-    let (token, expires) = begin(ctx, scope, &profile, login.token_name.as_deref())?;
+    let (token, expires) = begin(ctx, scope, &profile, name)?;
     let user = User { id: id::user(profile.number), name: profile.own.name, email: profile.own.email };
-    Ok(Reply::ok(&LoggedIn {
+    let reply = Reply::ok(&LoggedIn {
         message: "Login successful.".into(),
         token: Secret(token.text().into()),
         token_type: "Bearer".into(),
         expires_at: Iso(expires),
         user,
-    }))
+        csrf: remembers.then(|| cookie::csrf(&token)),
+    });
+    let config = &ctx.setup.config;
+    let set = || cookie::set(config, ctx.request, &token, config.session_seconds);
+    Ok(if remembers { reply.header("set-cookie", set()) } else { reply })
 }
 
 /// Refuses a wrong pair, and one whose address is not admitted: both write a row, so that they take the same time.
@@ -182,5 +244,7 @@ pub fn logout(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let row = account.find(Kind::Session, caller.count)?.ok_or(Refusal::Unauthenticated)?;
     account.remove(Kind::Session, caller.count, &row)?;
-    Ok(Reply::ok(&message("Logged out successfully.")))
+    let reply = Reply::ok(&message("Logged out successfully."));
+    let is_by_cookie = ctx.request.count("authorization") == 0;
+    Ok(if is_by_cookie { reply.header("set-cookie", cookie::unset(&ctx.setup.config, ctx.request)) } else { reply })
 }

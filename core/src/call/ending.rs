@@ -3,7 +3,6 @@
 use alloc::string::String;
 
 use super::conclude::wish;
-use super::cost;
 use super::lease;
 use super::partial;
 use super::reasons::EndedReason;
@@ -11,6 +10,7 @@ use super::report::report;
 use super::rows::{CallRow, formatted};
 use super::states::CallEvent;
 use super::tables::CallStatus;
+use super::{cost, days};
 use crate::account::profile::{Profile, micros};
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
@@ -130,6 +130,7 @@ pub fn charge(account: Scope<'_>, call: &mut CallRow) -> Result<(), Stop> {
         // What was spoken is owed: a balance may become negative.
         profile.recharge(call.live.charged_micros, total);
         profile.save(account)?;
+        days::count_cost(account, call.shown.created_at.0, total - call.live.charged_micros)?;
         if let Some(campaign) = call.campaign() {
             campaign::count_cost(account, campaign, total - call.live.charged_micros)?;
         }
@@ -148,9 +149,10 @@ pub fn complete(account: Scope<'_>, call: &mut CallRow, now: Timestamp) -> Resul
     finish(account, call, now)
 }
 
-/// Moves the call's lead on and reports the call, in which nothing more happens.
+/// Moves the call's lead on, counts the call and reports it: nothing more happens in it.
 fn finish(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
     // First the lead: the webhook shows its state after this call.
-    campaign::settle(account, call, now)?;
+    let has_reached_goal = campaign::settle(account, call, now)?;
+    days::count_ended(account, call, has_reached_goal)?;
     report(account, call, now)
 }

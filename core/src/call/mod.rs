@@ -1,8 +1,10 @@
 //! Calls (docs/api.md, Calls): listed by any combination of filters, read, deleted, placed.
 
+pub mod bundle;
 pub mod command;
 mod conclude;
 pub mod cost;
+pub mod days;
 pub mod ending;
 mod give_back;
 mod latency;

@@ -84,7 +84,7 @@ pub fn read(ctx: &Ctx<'_>) -> Handled {
 
 /// Returns the call object. While a call runs, its transcript is assembled from its events on each read, so that no
 /// event has to rewrite all of it.
-fn shown(ctx: &Ctx<'_>, count: u32, row: Row) -> Result<Vec<u8>, Stop> {
+pub(super) fn shown(ctx: &Ctx<'_>, count: u32, row: Row) -> Result<Vec<u8>, Stop> {
     if !is_running(&row) {
         return Ok(complete_public(&row.public)?.into_owned());
     }

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use super::days;
 use super::rows::{CallRow, Live};
 use super::states::FIRST;
 use super::tables::{AnsweredBy, Call, CallType};
@@ -116,6 +117,7 @@ pub fn place(account: Scope<'_>, new: CallSpec, now: Timestamp) -> Result<(u32, 
     };
     live.note(account, count, at, "initiated", &Members::default())?;
     CallRow::enter(account, count, &shown, &live, at)?;
+    days::count_placed(account, at)?;
     if kind == CallType::Outbound {
         root::enqueue(account, caller.mode, count)?;
         job::add(account, at.plus_seconds(UNCLAIMED_SECONDS), Task::Watch(count))?;

@@ -225,6 +225,12 @@ impl CallRow {
         moved
     }
 
+    /// Returns whether its evaluation says that it succeeded.
+    pub fn is_success(&self) -> bool {
+        let evaluation = self.shown.evaluation.as_ref();
+        evaluation.is_some_and(|Json(value)| value.member("success") == Some(&Value::Bool(true)))
+    }
+
     /// Returns whether it has a recording that the service keeps itself.
     pub fn has_own_recording(&self) -> bool {
         self.shown.recording_url.as_deref().is_some_and(recording::is_own)

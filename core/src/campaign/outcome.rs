@@ -90,11 +90,19 @@ fn tells_success(value: Option<&Value>) -> bool {
 }
 
 /// Counts a finished call in its campaign, and applies it to its lead unless the lead's state no longer depends on it.
-pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<(), Stop> {
+/// Returns whether the call reached the goal of its campaign.
+pub fn settle(account: Scope<'_>, call: &CallRow, now: Timestamp) -> Result<bool, Stop> {
     let own = call.campaign().map(|own| DialerCampaign::find(account, own)).transpose()?.flatten();
+    let is_goal = own.as_ref().is_some_and(|own| has_reached_goal(call, &own.rules));
     if let Some(own) = &own {
         sums::count_ended(account, own, call)?;
     }
+    apply(account, call, own, now)?;
+    Ok(is_goal)
+}
+
+/// Applies a finished call of a campaign, if it still exists, to its lead.
+fn apply(account: Scope<'_>, call: &CallRow, own: Option<DialerCampaign>, now: Timestamp) -> Result<(), Stop> {
     let Some(person) = call.lead() else { return Ok(()) };
     let main = call.live.main.unwrap_or(person);
     let Some((row, lead)) = lead::find(account, main)?.filter(|(_, lead)| lead.dial().call == call.count) else {

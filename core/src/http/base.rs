@@ -15,9 +15,14 @@ impl BaseUrl {
     /// Returns the configured public URL, else one built from the request; forwarding headers count only from trusted
     /// proxies.
     pub fn of(config: &Config, request: &Request) -> Self {
-        if let Some(url) = &config.public_url {
-            return Self(url.trim_end_matches('/').to_string());
+        match &config.public_url {
+            Some(url) => Self(url.trim_end_matches('/').to_string()),
+            None => Self::of_request(config, request),
         }
+    }
+
+    /// Returns the one built from the request alone, whatever is configured.
+    pub fn of_request(config: &Config, request: &Request) -> Self {
         let host = request.header("host").filter(|host| is_host(host)).unwrap_or("localhost");
         if !is_trusted(config, request) {
             return Self(format!("http://{host}"));
@@ -59,7 +64,8 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-fn is_trusted(config: &Config, request: &Request) -> bool {
+/// Returns whether a request comes from a proxy that is trusted.
+pub fn is_trusted(config: &Config, request: &Request) -> bool {
     request.peer.is_some_and(|ip| config.trust_proxy.iter().any(|net| net.contains(&ip)))
 }
 

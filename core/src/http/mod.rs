@@ -13,6 +13,7 @@ pub mod ignored;
 pub mod list;
 pub mod multipart;
 pub mod notice;
+pub mod own;
 pub mod page;
 pub mod query;
 pub mod refs;

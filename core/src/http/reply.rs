@@ -18,8 +18,10 @@ pub enum HostPage {
     Metrics,
     /// `GET /docs` and below it: the API explorer.
     Docs,
-    /// `GET /` for a browser: where it is, and where to go.
+    /// `GET /` for a browser: the console, or what the host has instead.
     Home,
+    /// `GET /console` and below it: the console and its files.
+    Console,
     /// `GET /admin/backup`: a consistent snapshot, streamed.
     Backup,
     /// `GET /admin/store`: what the host knows of its store, a `StoreState`.

@@ -62,7 +62,7 @@ impl Method {
 }
 
 /// Headers that the service reads; a host passes on no others.
-pub const HEADERS: [&str; 19] = [
+pub const HEADERS: [&str; 22] = [
     "accept",
     "authorization",
     "content-type",
@@ -82,6 +82,9 @@ pub const HEADERS: [&str; 19] = [
     "x-forwarded-for",
     "x-forwarded-host",
     "x-forwarded-proto",
+    "cookie",
+    "sec-fetch-site",
+    "x-csrf-token",
 ];
 
 /// Returns the static name of a header, given in lower case, if it is one of [`HEADERS`].
@@ -188,6 +191,12 @@ impl Request {
         let values: Vec<&str> =
             self.headers.iter().filter(|(n, _)| *n == name).filter_map(|(_, v)| core::str::from_utf8(v).ok()).collect();
         (!values.is_empty()).then(|| values.join(","))
+    }
+
+    /// Returns each value of a header that is ASCII, in the order sent.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.headers.iter().filter(move |(known, _)| *known == name);
+        values.filter_map(|(_, value)| core::str::from_utf8(value).ok()).filter(|text| text.is_ascii())
     }
 
     /// Returns how often a header was sent.

@@ -17,7 +17,7 @@ const ROOT: &str = "/";
 pub struct RouteMatch<'p> {
     /// The rows that share this path, one per method; never empty.
     pub routes: Vec<&'static Route>,
-    /// Text of each `{…}` segment, in path order, as sent (not percent-decoded).
+    /// Text of each `{…}` segment, in path order, as sent (not percent-decoded); of `{*…}`, all that is left of the path.
     pub params: Vec<&'p str>,
 }
 
@@ -45,7 +45,8 @@ impl RouteMatch<'_> {
     }
 }
 
-/// Tree of all paths. A literal segment takes precedence over `{…}`, whatever the method.
+/// Tree of all paths. A literal segment takes precedence over `{…}`, whatever the method, and both over `{*…}`, which is
+/// the rest of a path and stands last.
 #[derive(Default)]
 pub struct Router {
     root: Node,
@@ -55,6 +56,7 @@ pub struct Router {
 struct Node {
     literals: Vec<(&'static str, Node)>,
     param: Option<Box<(&'static str, Node)>>,
+    rest: Option<Box<Node>>,
     routes: Vec<&'static Route>,
 }
 
@@ -76,7 +78,10 @@ impl Router {
     fn add(&mut self, path: &'static str, route: &'static Route) -> Result<(), String> {
         let segments = path.strip_prefix('/').ok_or_else(|| format!("{path} does not begin with a slash"))?;
         let mut node = &mut self.root;
-        for segment in segments.split('/').filter(|_| path != ROOT) {
+        for (at, segment) in segments.split('/').filter(|_| path != ROOT).enumerate() {
+            if segment.starts_with("{*") && segments.split('/').nth(at + 1).is_some() {
+                return Err(format!("{path} of {}: {segment} is not its end", route.id));
+            }
             node = node.below(segment).map_err(|why| format!("{path} of {}: {why}", route.id))?;
         }
         for method in [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete] {
@@ -92,17 +97,23 @@ impl Router {
     /// Finds the rows of a path. A segment that is neither a number nor a UUID is no `{id}`, nor any other `{…id}`.
     pub fn find<'p>(&self, path: &'p str) -> Option<RouteMatch<'p>> {
         let path = canonical(path);
-        let mut node = &self.root;
-        let mut params = Vec::new();
-        for segment in path.strip_prefix('/')?.split('/').filter(|_| path != ROOT) {
-            node = if let Some((_, next)) = node.literals.iter().find(|(name, _)| *name == segment) {
-                next
-            } else {
-                params.push(segment);
-                &node.param.as_deref().filter(|(name, _)| is_value(name, segment))?.1
-            };
+        let (mut node, mut params) = (&self.root, Vec::new());
+        let mut left = path.strip_prefix('/').map(|left| Some(left).filter(|_| path != ROOT))?;
+        let mut with_rest = None;
+        while let Some(segments) = left {
+            with_rest = node.rest.as_deref().map(|rest| (rest, params.len(), segments)).or(with_rest);
+            let (segment, more) = segments.split_once('/').map_or((segments, None), |(one, more)| (one, Some(more)));
+            let Some((next, param)) = node.next(segment) else { break };
+            params.extend(param);
+            (node, left) = (next, more);
         }
-        (!node.routes.is_empty()).then(|| RouteMatch { routes: node.routes.clone(), params })
+        if left.is_some() || node.routes.is_empty() {
+            let (rest, known, segments) = with_rest?;
+            params.truncate(known);
+            params.push(segments);
+            node = rest;
+        }
+        Some(RouteMatch { routes: node.routes.clone(), params })
     }
 }
 
@@ -131,12 +142,24 @@ fn is_value(name: &str, segment: &str) -> bool {
 }
 
 impl Node {
+    /// Returns the child node that a segment of a request leads to, with the segment where it is a parameter.
+    fn next<'p>(&self, segment: &'p str) -> Option<(&Self, Option<&'p str>)> {
+        if let Some((_, next)) = self.literals.iter().find(|(name, _)| *name == segment) {
+            return Some((next, None));
+        }
+        let (_, next) = self.param.as_deref().filter(|(name, _)| is_value(name, segment))?;
+        Some((next, Some(segment)))
+    }
+
     /// Returns the child node for a segment, creating it if needed.
     fn below(&mut self, segment: &'static str) -> Result<&mut Self, String> {
         let bare = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         let name = bare.unwrap_or(segment);
         if name.is_empty() || name.contains(['{', '}']) {
             return Err(format!("{segment:?} is no segment"));
+        }
+        if name.starts_with('*') {
+            return Ok(self.rest.get_or_insert_default());
         }
         if bare.is_some() {
             let (known, node) = self.param.get_or_insert_with(|| Box::new((name, Self::default()))).as_mut();
@@ -152,6 +175,8 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::super::reply::Reply;
     use super::super::route::{delete, get, put};
     use super::*;
@@ -206,6 +231,29 @@ mod tests {
         );
         let bare = Router::new([&A]).expect("a table");
         assert!(bare.find("/").is_none());
+    }
+
+    #[test]
+    fn the_rest_of_a_path_is_one_parameter() {
+        const REST: Route = Route { paths: &["/c", "/c/{*rest}"], id: "rest", ..A };
+        const OWN: Route = Route { paths: &["/c/{id}/own"], id: "own", ..A };
+        const WITHIN: &[Route] = &[Route { paths: &["/c/{*rest}/own"], id: "own", ..A }];
+        let router = Router::new([&A, &REST, &OWN]).expect("a table");
+        let found = |path: &'static str| router.find(path).map(|found| (found.routes[0].id, found.params));
+        for (path, want) in [
+            ("/c", Some(("rest", vec![]))),
+            ("/c/", Some(("rest", vec![""]))),
+            ("/c/x", Some(("rest", vec!["x"]))),
+            ("/c/x/y.js", Some(("rest", vec!["x/y.js"]))),
+            ("/c//../y", Some(("rest", vec!["/../y"]))),
+            ("/c/7/own", Some(("own", vec!["7"]))),
+            ("/c/7/other", Some(("rest", vec!["7/other"]))),
+            ("/c/7", Some(("rest", vec!["7"]))),
+            ("/cx", None),
+        ] {
+            assert_eq!(found(path), want, "{path}");
+        }
+        assert_eq!(refused(WITHIN), "/c/{*rest}/own of own: {*rest} is not its end");
     }
 
     #[test]

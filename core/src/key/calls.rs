@@ -75,6 +75,22 @@ pub fn address(space: Space, assistant: u32, webhook: u8) -> Key {
     with(key(space, Table::Address, 5), &[&assistant.to_be_bytes(), &[webhook]])
 }
 
+/// Returns the range of the [`address`] keys of an account.
+pub fn addresses(space: Space) -> Range<Key> {
+    below(key(space, Table::Address, 0))
+}
+
+/// Parses assistant and webhook of an [`address`] key.
+pub fn read_address(key: &[u8]) -> Option<(u32, u8)> {
+    let (webhook, assistant) = key.get(6..11)?.split_last()?;
+    Some((u32::from_be_bytes(assistant.try_into().ok()?), *webhook))
+}
+
+/// Returns the key of the sums of an account's calls for each of the last days.
+pub fn call_days(space: Space) -> Key {
+    key(space, Table::CallDays, 0)
+}
+
 /// Returns the key of a lead that waits for a retry; keys sort by campaign and time.
 pub fn retry(space: Space, campaign: u32, at: Timestamp, lead: u32) -> Key {
     with(key(space, Table::Retry, 16), &[&campaign.to_be_bytes(), &at.micros().to_be_bytes(), &lead.to_be_bytes()])

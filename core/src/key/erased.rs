@@ -15,7 +15,7 @@ const OF_NUMBERS: [(Table, u8); 4] = [
 ];
 
 /// Tables of which nothing is needed to give numbers back.
-const OTHERS: [Table; 22] = [
+const OTHERS: [Table; 23] = [
     Table::Part,
     Table::Used,
     Table::Idempotency,
@@ -32,6 +32,7 @@ const OTHERS: [Table; 22] = [
     Table::Address,
     Table::Retry,
     Table::Dialer,
+    Table::CallDays,
     Table::Secrets,
     Table::Logins,
     Table::Visit,

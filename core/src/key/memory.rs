@@ -56,6 +56,11 @@ pub fn cursor() -> Key {
     key(Space::Memory, Table::Cursor, 0)
 }
 
+/// Returns the key of the digest of the last one-time code that logged in.
+pub fn login_code() -> Key {
+    key(Space::Memory, Table::LoginCode, 0)
+}
+
 /// Returns the key of an engine that was heard of; keys sort by token and name.
 pub fn engine(token: u32, name: &str) -> Key {
     with(key(Space::Memory, Table::Engine, 4 + name.len()), &[&token.to_be_bytes(), name.as_bytes()])

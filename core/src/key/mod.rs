@@ -156,6 +156,8 @@ enum Table {
     Brought = 51,
     TrunkCheck = 52,
     Registration = 53,
+    CallDays = 54,
+    LoginCode = 55,
 }
 
 fn key(space: Space, table: Table, room: usize) -> Key {

@@ -14,7 +14,7 @@ pub mod tables;
 
 pub use bases::{all, create, delete, detach_all, read, update};
 pub use documents::{
-    all as all_documents, create as create_document, delete as delete_document, read as read_document,
+    all as all_documents, create as create_document, delete as delete_document, facet_of_status, read as read_document,
     update as update_document,
 };
 pub use find::{Passage, find, found};

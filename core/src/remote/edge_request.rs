@@ -135,7 +135,7 @@ impl EdgeRequest {
     /// Returns the token of an account's request, until the region has reported its rate limit.
     fn shown(&self, service: &Service) -> Option<PresentedToken> {
         let user = !self.opened && matches!(self.who(service), Some(Who::User | Who::Visitor));
-        if user { PresentedToken::by(self.run.request()?).ok() } else { None }
+        if user { PresentedToken::by(&service.setup.config, self.run.request()?).ok() } else { None }
     }
 
     fn opened(&mut self, answer: ReadAnswer) -> HostEvent {

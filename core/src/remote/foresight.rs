@@ -39,7 +39,7 @@ pub fn of(service: &Service, request: &Request) -> Vec<Read> {
     let Some(found) = service.router.find(path) else { return Vec::new() };
     let of_account = |route: &&Route| matches!(route.who, Who::User | Who::Visitor);
     let Some(route) = found.route(request.method).filter(of_account) else { return Vec::new() };
-    let Ok(shown) = PresentedToken::by(request) else { return Vec::new() };
+    let Ok(shown) = PresentedToken::by(&service.setup.config, request) else { return Vec::new() };
     let space = Space::Account(shown.credential.account);
     let mut keys = Vec::from(shown.keys());
     match (route.about, found.params.first()) {

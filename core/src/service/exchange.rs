@@ -276,10 +276,10 @@ impl Exchange<'_> {
                 *self.engine.borrow_mut() = Some(engine);
                 return Ok(());
             }
-            Who::Visitor if self.request.count("authorization") == 0 => return Ok(()),
+            Who::Visitor if !PresentedToken::is_in(&self.service.setup.config, self.request) => return Ok(()),
             Who::User | Who::Visitor => {}
         }
-        let session = PresentedToken::by(self.request)?.session(self.tx, self.scene.now)?;
+        let session = PresentedToken::by(&self.service.setup.config, self.request)?.session(self.tx, self.scene.now)?;
         self.caller.set(Some(session));
         let rate = self.scene.view.admit(session.credential().bucket())?;
         self.rate.set(rate);
@@ -378,7 +378,12 @@ impl Exchange<'_> {
 
     /// Adds the entity tag, or replaces the reply with 304; replies with a token or secret are not cached.
     fn finish(&self, route: &Route, reply: Reply) -> Reply {
-        let reply = self.tagged(route, reply);
+        let mut reply = self.tagged(route, reply);
+        let is_by_cookie = self.caller.get().is_some() && self.request.count("authorization") == 0;
+        if is_by_cookie && reply.headers.iter().all(|(name, _)| *name != "cache-control") {
+            // No cache that others share may keep it; with `Authorization` none does (RFC 9111 section 3.5).
+            reply = reply.header("cache-control", "private, no-cache");
+        }
         if route.csv.is_some() { reply.header("vary", "Accept") } else { reply }
     }
 

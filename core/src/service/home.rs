@@ -1,9 +1,9 @@
-//! `GET /`: says to whoever finds an address what answers there.
+//! `GET /`: says to whoever finds an address what answers there; browsers get the console.
 
 use alloc::format;
 use alloc::string::String;
 
-use super::Service;
+use super::{Service, console};
 use crate::http::accept;
 use crate::http::base::BaseUrl;
 use crate::http::ctx::Ctx;
@@ -27,8 +27,9 @@ record! {
 /// `GET /`: a page for browsers, JSON for all others.
 pub fn read(ctx: &Ctx<'_>) -> Handled {
     if accept::prefers(ctx.request, "text/html") {
-        return Ok(Reply::host(HostPage::Home));
+        return Ok(console::page(ctx, HostPage::Home)?.header("vary", "Accept"));
     }
     let BaseUrl(base) = ctx.base();
-    Ok(Reply::ok(&Home { name: "Switchboard".into(), release: Service::version(), docs: format!("{base}/docs") }))
+    let home = Home { name: "Switchboard".into(), release: Service::version(), docs: format!("{base}/docs") };
+    Ok(Reply::ok(&home).header("vary", "Accept"))
 }

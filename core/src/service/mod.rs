@@ -1,13 +1,16 @@
 //! [`Service`]: the step function. Only this folder knows every resource: the route table, the order of checks, the
 //! tasks, the `OpenAPI` document and the first start.
 
+mod attention;
 pub mod causes;
+mod console;
 mod erase;
 mod exchange;
 pub mod figures;
 mod first_start;
 mod home;
 pub mod openapi;
+mod overview;
 pub mod routes;
 mod shown;
 mod tasks;

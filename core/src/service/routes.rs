@@ -3,14 +3,16 @@
 //! Routing, 404, 405 with `Allow`, `HEAD`, `OPTIONS`, the `OpenAPI` document, the labels of metrics and the
 //! tests that walk all routes come from these rows.
 
+use super::console;
 use super::home::{self, Home};
+use super::overview::{self, Overview};
 use super::tasks;
 use crate::account::keys::{ApiKey, NewKey, ShownKey};
 use crate::account::me::{ChangedMe, Me};
 use crate::account::plan::Plan;
 use crate::account::prices::Prices;
 use crate::account::profile::Account;
-use crate::account::session::{LoggedIn, Login};
+use crate::account::session::{CodeLogin, LoggedIn, Login};
 use crate::account::signing::SigningSecret;
 use crate::account::{keys, me, session, signing};
 use crate::admin::tables::{
@@ -81,9 +83,11 @@ pub static ROUTES: &[Route] = &flat::<{ count(GROUPS) }>(GROUPS);
 const GROUPS: &[Group] = &[
     Group("Account and keys", &[
     post(&["/user/login"], "login", "Log in.", session::login).by(Who::Anyone).takes(Login::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(ReplyForm::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().in_several_steps().refuses(&[Cause::WrongPassword, Cause::Suspended]),
+    post(&["/user/login/code"], "loginByCode", "Log in by a one-time code.", session::login_by_code).by(Who::Anyone).takes(CodeLogin::TABLE).at_most(LOGIN_BODY_BYTES_MAX).gives(ReplyForm::Bare(LoggedIn::TABLE)).shows_token().without_idempotency().refuses(&[Cause::NotFound]),
     post(&["/user/logout"], "logout", "End the session.", session::logout).ends().refuses(&[Cause::NoSession]),
     get(&["/user/me"], "me", "The caller's account.", me::read).gives(ReplyForm::Bare(Me::TABLE)),
     put(&["/user/me"], "updateMe", "Change the caller's account, or its password.", me::update).takes(ChangedMe::TABLE).gives(ReplyForm::MessageData(Me::TABLE)).stores_nothing().in_several_steps(),
+    get(&["/user/overview"], "overview", "The account at a glance.", overview::read).gives(ReplyForm::Data(Overview::TABLE)),
     post(&["/user/api-keys"], "createApiKey", "Create an API key.", keys::create).about(Kind::ApiKey).takes(NewKey::TABLE).makes(ReplyForm::MessageMember("api_key", ShownKey::TABLE)).shows_token().refuses(&[Cause::Limit]),
     get(&["/user/api-keys"], "listApiKeys", "List the API keys.", keys::list).about(Kind::ApiKey).gives(ReplyForm::MemberList("api_keys", ApiKey::TABLE)),
     delete(&["/user/api-keys/{id}"], "deleteApiKey", "Delete an API key.", keys::delete).about(Kind::ApiKey),
@@ -175,6 +179,7 @@ const GROUPS: &[Group] = &[
     post(&["/user/calls/{id}/commands"], "commandCall", "Tell the engine of a call what to do.", call::command::command).about(Kind::Call).takes(NewCommand::TABLE).accepts(ReplyForm::MessageData(SentCommand::TABLE)).refuses(&[Cause::Conflict]),
     delete(&["/user/calls/{id}/recording"], "deleteRecording", "Delete the recording of a call.", call::recording::delete).without_if_match().refuses(&[Cause::Conflict]),
     get(&["/recordings/{call}/{day}/{signature}"], "getRecording", "Play the recording of a call, by its signed link.", call::recording::read).by(Who::Anyone).gives(ReplyForm::Object("audio/*")).without_etag().refuses(&[Cause::Link, Cause::Range, Cause::NotKept, Cause::Outside]),
+    get(&["/user/calls/{id}/bundle"], "bundleCall", "All that there is of a call, as a ZIP file.", call::bundle::read).about(Kind::Call).without_etag().gives(ReplyForm::Media("application/zip")),
     get(&["/user/calls/{id}/events"], "listCallEvents", "What happened in a call; live as `text/event-stream`.", call::events).about(Kind::Call).asks(EventsQuery::TABLE).gives(ReplyForm::CallEvents).without_etag().refuses(&[Cause::EventId]),
     ]),
     Group("Campaigns", &[
@@ -268,11 +273,12 @@ const GROUPS: &[Group] = &[
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(ReplyForm::Media("application/octet-stream")).without_etag(),
     ]),
     Group("Service", &[
-    get(&["/"], "home", "Name and release of the service; a page for browsers.", home::read).by(Who::Anyone).without_etag().gives(ReplyForm::BareOrPage(Home::TABLE)),
+    get(&["/"], "home", "Name and release of the service; a page for browsers.", home::read).by(Who::Anyone).gives(ReplyForm::BareOrPage(Home::TABLE)),
     get(&["/healthz"], "health", "Whether the process answers.", |_| Ok(Reply::ok_raw(br#"{"status":"ok"}"#.to_vec()))).by(Who::Anyone).without_etag().gives(ReplyForm::Status),
     get(&["/readyz"], "ready", "Whether the store answers.", |_| Ok(Reply::host(HostPage::Ready))).by(Who::Anyone).without_etag().gives(ReplyForm::Status),
     get(&["/metrics"], "metrics", "Metrics in the Prometheus text format.", |_| Ok(Reply::host(HostPage::Metrics))).by(Who::Operator).without_etag().gives(ReplyForm::Media("application/openmetrics-text; version=1.0.0; charset=utf-8")),
     get(&["/openapi.json"], "openapi", "This document.", |ctx| Ok(Reply::ok_raw(ctx.setup.openapi().to_vec()))).by(Who::Anyone).without_etag().gives(ReplyForm::Media("application/json")),
-    get(&["/docs"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).without_etag().gives(ReplyForm::Media("text/html")).with_files(&["/docs/{file}"]),
+    get(&["/docs"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).gives(ReplyForm::Media("text/html")).with_files(&["/docs/{file}"]),
+    get(&["/console"], "console", "The console.", console::read).by(Who::Anyone).gives(ReplyForm::Media("text/html")).with_files(&["/console/{*path}"]),
     ]),
 ];

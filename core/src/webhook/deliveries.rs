@@ -42,6 +42,17 @@ pub fn give_up(account: Scope<'_>, subject: &Facet, seq: u32, now: Timestamp) ->
     Ok(())
 }
 
+/// Returns the deliveries about a call as answers show them, oldest first.
+pub fn of_call(account: Scope<'_>, call: u32) -> Result<Vec<Vec<u8>>, Stop> {
+    let rows = account.list(Kind::Delivery, &facet_of_call(call), OF_ONE_MAX)?;
+    let shown = |(_, row): &(u32, Row)| {
+        let mut out = Vec::new();
+        complete(&row.public, &mut out);
+        out
+    };
+    Ok(rows.iter().map(shown).collect())
+}
+
 /// `GET /user/webhook-deliveries`
 pub fn list(ctx: &Ctx<'_>) -> Handled {
     let query: DeliveryQuery = ctx.asks()?;

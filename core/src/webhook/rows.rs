@@ -47,6 +47,17 @@ pub enum Webhook {
     ConversationEnded = 2,
 }
 
+impl Webhook {
+    /// Returns the webhook with a stored number.
+    pub fn of(number: u32) -> Self {
+        match number {
+            0 => Self::PostCall,
+            1 => Self::Inbound,
+            _ => Self::ConversationEnded,
+        }
+    }
+}
+
 /// What a delivery is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
@@ -95,11 +106,7 @@ impl DeliveryState {
 
     /// Returns which webhook of the assistant it is.
     pub fn webhook(&self) -> Webhook {
-        match self.webhook {
-            0 => Webhook::PostCall,
-            1 => Webhook::Inbound,
-            _ => Webhook::ConversationEnded,
-        }
+        Webhook::of(self.webhook)
     }
 }
 

@@ -17,16 +17,21 @@ use super::Failed;
 /// Name of the file in the data folder that holds the secrets of a first start without a terminal.
 const SECRETS_FILE: &str = "first-start.json";
 
+/// Member of the ready file and of the printed object that has the link to the console.
+const LINK: &str = "console_url";
+
 /// Members of the secrets, and what people call them.
 const SHOWN: [(&str, &str); 4] =
     [("e-mail", "email"), ("password", "password"), ("API key", "api_key"), ("operator token", "admin_token")];
 
-/// Writes the ready file, prints the server's address and, on the first start, shows the owner's secrets.
+/// Writes the ready file, prints the server's address and, on the first start, shows the owner's secrets. `link`, which
+/// logs the owner in, is treated like them.
 pub fn announce(
     settings: &ServeSettings,
     folder: &Path,
     address: SocketAddr,
     secrets: Option<&Reply>,
+    link: Option<String>,
     json: bool,
 ) -> Result<(), Failed> {
     let url = settings.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
@@ -39,18 +44,25 @@ pub fn announce(
     };
     // Last of the files: a script that sees it finds the others.
     if let Some(file) = &settings.ready_file {
-        let ready = ready(&url, secrets.unwrap_or_default());
+        let link = link.iter().map(|link| (LINK.to_owned(), link.as_str().into()));
+        let ready = ready(&url, secrets.unwrap_or_default().into_iter().chain(link).collect());
         write_privately(file, &Value::Object(ready).to_string())?;
     }
+    let link = link.filter(|_| out.is_terminal());
     if json {
+        let link = link.map(|link| (LINK.to_owned(), link.into()));
         let file = file.map(|file| ("secrets_file".to_owned(), file.display().to_string().into()));
-        let line = ready(&url, printed.unwrap_or_default().into_iter().chain(file).collect());
+        let line = ready(&url, printed.unwrap_or_default().into_iter().chain(file).chain(link).collect());
         return Ok(writeln!(out, "{}", Value::Object(line))?);
     }
     if let Some(secrets) = printed {
         introduce(&mut out, folder, &url, &secrets)?;
     }
-    Ok(writeln!(out, "Switchboard listens on {url} (API explorer: {url}/docs)")?)
+    writeln!(out, "Switchboard listens on {url} (API explorer: {url}/docs)")?;
+    if let Some(link) = link {
+        writeln!(out, "The console, signed in; once, and for ten minutes: {link}")?;
+    }
+    Ok(())
 }
 
 fn members(secrets: &Reply) -> Result<Map<String, Value>, Failed> {

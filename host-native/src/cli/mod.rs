@@ -6,6 +6,7 @@ mod copy;
 mod engine_check;
 mod extract;
 mod listen;
+mod login_link;
 mod manual;
 mod missing;
 mod node;

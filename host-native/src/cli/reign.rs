@@ -42,6 +42,7 @@ impl Reign {
         let Configured { mut config, rate_limits, egress_allow } = settings.service()?;
         config.settings = settings.shown();
         config.engine = engine.map(BuiltInEngine::known);
+        config.login_code = process.link.as_ref().map(|link| link.code(process.clock.now()));
         let store = sealed(store, settings)?.counted()?.reserving();
         let vault = Vault::open(settings.recordings.as_deref(), &process.folder, store.is_sealed())?;
         let means = HostOptions {

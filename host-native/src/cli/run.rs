@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
 use super::announce::announce;
+use super::login_link::LoginLink;
 use super::reign::Reign;
 use super::simulated::BuiltInEngine;
 use super::{Failed, node};
@@ -33,19 +34,19 @@ const END: Duration = Duration::from_secs(5);
 
 /// Runs the service until a signal stops it.
 pub fn serve(settings: ServeSettings, given: &ArgMatches, json: bool) -> Result<(), Failed> {
-    start(settings.load(given)?, json)
+    start(settings.load(given)?, None, json)
 }
 
-/// Runs the service with the settings of [`ServeSettings::for_development`].
+/// Runs the service with the settings of [`ServeSettings::for_development`], and shows a link that logs its owner in.
 pub fn dev(settings: ServeSettings, given: &ArgMatches, json: bool) -> Result<(), Failed> {
-    start(settings.load(given)?.for_development(), json)
+    start(settings.load(given)?.for_development(), Some(LoginLink::new()?), json)
 }
 
-fn start(settings: ServeSettings, json: bool) -> Result<(), Failed> {
+fn start(settings: ServeSettings, link: Option<LoginLink>, json: bool) -> Result<(), Failed> {
     log(&settings);
     // Whatever is written here is for its owner alone, also where a library creates the file.
     umask(Mode::from_raw_mode(0o077));
-    let process = Process::of(settings, json)?;
+    let process = Process::of(settings, link, json)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let writers = if let Some(url) = &process.settings.store {
         runtime.block_on(node::run(&process, url))
@@ -68,6 +69,8 @@ pub struct Process {
     pub rooms: Arc<Rooms>,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<Clock>,
+    /// Link that logs the owner in; only for development.
+    pub link: Option<LoginLink>,
     json: bool,
 }
 
@@ -75,7 +78,7 @@ pub struct Process {
 pub type WriterThread = std::thread::JoinHandle<()>;
 
 impl Process {
-    fn of(settings: ServeSettings, json: bool) -> Result<Self, Failed> {
+    fn of(settings: ServeSettings, link: Option<LoginLink>, json: bool) -> Result<Self, Failed> {
         // Refused before anything is opened.
         settings.service()?;
         let folder = settings.data.clone().unwrap_or_else(|| PathBuf::from(DATA));
@@ -83,7 +86,7 @@ impl Process {
         let rooms = Arc::new(Rooms::with_connections(connections));
         let metrics = Arc::new(Metrics::of(&rooms));
         let clock = Arc::new(Clock::at(settings.pace));
-        Ok(Self { settings, folder, rooms, metrics, clock, json })
+        Ok(Self { settings, folder, rooms, metrics, clock, link, json })
     }
 
     /// Returns what the listeners share, for nobody who serves yet.
@@ -105,7 +108,8 @@ impl Process {
 
     /// Says that requests are answered at `address`, and on the first start the owner's secrets.
     pub fn announce(&self, address: SocketAddr, secrets: Option<&Reply>) -> Result<(), Failed> {
-        announce(&self.settings, &self.folder, address, secrets, self.json)
+        let link = self.link.as_ref().and_then(|link| link.at(address));
+        announce(&self.settings, &self.folder, address, secrets, link, self.json)
     }
 
     /// Removes the ready file: a script that reads it later must not take the server for running.

@@ -1,6 +1,6 @@
 //! The built-in simulated engine, beside whatever this process serves.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use switchboard::send;
 use switchboard::settings::{ServeSettings, Yields};
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::Failed;
+use super::login_link::near;
 
 /// The built-in engine's token, and whether it leaves calls to others.
 pub struct BuiltInEngine {
@@ -39,11 +40,7 @@ impl BuiltInEngine {
 
     /// Starts it in this process; it connects over HTTP to the address that any engine uses.
     pub fn attach(&self, settings: &ServeSettings, address: SocketAddr) -> Result<AttachedEngine, Failed> {
-        let mut near = address;
-        if near.ip().is_unspecified() {
-            near.set_ip(if near.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
-        }
-        let mut own = engine::EngineSettings::new(format!("http://{near}"), self.token.text());
+        let mut own = engine::EngineSettings::new(format!("http://{}", near(address)), self.token.text());
         own.speed = settings.engine_speed.unwrap_or(own.speed);
         own.seed = settings.engine_seed.unwrap_or(own.seed);
         let (stop, stopping) = watch::channel(false);

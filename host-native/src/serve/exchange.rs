@@ -13,6 +13,7 @@ use switchboard_core::http::request::{Body, Door, Method, Request, known_header}
 use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
+use super::files::FileRequest;
 use super::followed::{self, Followed};
 use super::incoming::{Coming, Intake};
 use super::pass::Unsent;
@@ -50,6 +51,7 @@ pub async fn carry(
 ) -> Result<Response<ResponseBody>, Box<Handed>> {
     let began = Instant::now();
     let (method, target) = (request.method, request.target.clone());
+    let known = request.list("if-none-match");
     let operation = host.service.operation(method, &target);
     let place = Place::of(&request);
     let (reply, held) = match host.clock.seed() {
@@ -110,7 +112,7 @@ pub async fn carry(
     if matches!(reply.content, Content::Host(HostPage::Metrics)) {
         Box::pin(host.tell_jobs()).await;
     }
-    Ok(pages::response(host, reply, held, operation, &target))
+    Ok(pages::response(host, reply, held, operation, &FileRequest { target: &target, known: known.as_deref() }))
 }
 
 fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, began: Instant, place: Place) {

@@ -1,9 +1,9 @@
 //! The listeners: accept connections within limits, and drain running requests at a stop.
 
 mod connection;
-mod docs;
 mod engines;
 mod exchange;
+mod files;
 mod followed;
 mod front;
 mod incoming;

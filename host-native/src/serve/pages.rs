@@ -1,4 +1,4 @@
-//! Pages that only the host can make: readiness, metrics, the API explorer and the backup.
+//! Pages that only the host can make: readiness, metrics, the console, the API explorer and the backup.
 
 use std::io::Write;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use switchboard_core::service::Service;
 use switchboard_core::time::Timestamp;
 use tokio::sync::mpsc;
 
-use super::docs;
+use super::files::FileRequest;
 use super::response::{Counted, ResponseBody, full, response as plain};
 use crate::backup;
 use crate::history::{History, Verified};
@@ -34,7 +34,7 @@ pub fn response(
     mut reply: Reply,
     held: Option<Held>,
     operation: &str,
-    target: &str,
+    asked: &FileRequest<'_>,
 ) -> Response<ResponseBody> {
     let page = match reply.content {
         Content::Host(page) => page,
@@ -56,8 +56,9 @@ pub fn response(
             let text = host.metrics.text(host.store.file_bytes(), host.store.is_full());
             plain(reply, Some(("application/openmetrics-text; version=1.0.0; charset=utf-8", full(text))))
         }
-        HostPage::Docs => docs::response(reply, target),
-        HostPage::Home => docs::home(reply),
+        HostPage::Docs => asked.explorer(reply),
+        HostPage::Home => asked.home(reply),
+        HostPage::Console => asked.console(reply),
         HostPage::Store => plain(reply, Some(("application/json", full(data(&state(host)).to_json())))),
         HostPage::Backup => plain(reply, Some(("application/octet-stream", stream(Arc::clone(host))))),
     }

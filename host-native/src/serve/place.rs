@@ -1,7 +1,7 @@
 //! What a request is about, for its line in the log: an account and a call, as its token and its path name them.
 
-use switchboard_core::account::caller;
 use switchboard_core::account::token::TokenKind;
+use switchboard_core::account::{caller, cookie};
 use switchboard_core::http::request::Request;
 use switchboard_core::id;
 
@@ -18,7 +18,7 @@ impl Place {
     /// Reads the place of a request, before it is known whether its token is valid.
     pub fn of(request: &Request) -> Self {
         let call = after(&request.target, "calls");
-        let shown = caller::bearer(request).ok();
+        let shown = caller::bearer(request).ok().or_else(|| cookie::token(request));
         let own = shown.filter(|token| matches!(token.kind, TokenKind::ApiKey | TokenKind::Session));
         let named = after(&request.target, "accounts").or_else(|| call.map(|call| id::user(id::split(call).0)));
         Self { account: own.map(|token| id::user(token.account)).or(named), call }

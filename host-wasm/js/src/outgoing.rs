@@ -297,6 +297,7 @@ pub fn reply(reply: Reply) -> JsObject {
             HostPage::Metrics => "metrics",
             HostPage::Docs => "docs",
             HostPage::Home => "home",
+            HostPage::Console => "console",
             HostPage::Backup => "backup",
             HostPage::Store => "store",
         }),

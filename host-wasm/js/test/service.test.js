@@ -177,6 +177,10 @@ test("pages of the host", async () => {
     const got = await client.call("GET", path, undefined, adminToken);
     assert.deepEqual([got.status, typeof got.json.message], [501, "string"], path);
   }
+  for (const path of ["/console", "/console/calls/1", "/console/console.js"]) {
+    const got = await client.call("GET", path, undefined, null);
+    assert.deepEqual([got.status, got.json], [404, { message: "This host has no console." }], path);
+  }
   assert.equal((await client.call("GET", "/")).json.name, "Switchboard");
   const page = await client.send("GET", "/", { headers: { accept: "text/html" }, token: null });
   assert.deepEqual([page.status, page.headers.get("content-type")], [200, "text/html; charset=utf-8"]);

@@ -80,6 +80,7 @@ fn reply(reply: Reply) -> wit::Reply {
                 HostPage::Metrics => wit::HostPage::Metrics,
                 HostPage::Docs => wit::HostPage::Docs,
                 HostPage::Home => wit::HostPage::Home,
+                HostPage::Console => wit::HostPage::Console,
                 HostPage::Backup => wit::HostPage::Backup,
                 HostPage::Store => wit::HostPage::Store,
             }),

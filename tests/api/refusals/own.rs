@@ -32,6 +32,8 @@ pub const CASES: &[Case] = &[
     ("login", Cause::WrongPassword, "do not match", || login(|_| (), "wrong")),
     ("login", Cause::Suspended, "suspended", || login(suspend, "")),
     ("login", Cause::TooMany, "Too many", || login(|house| house.crowded = true, "")),
+    ("loginByCode", Cause::NotFound, "Code not found", || House::default().post("/user/login/code", &json!({ "code": "none" })).send()),
+    ("loginByCode", Cause::TooMany, "Too many", || { let mut house = House::default(); house.crowded = true; house.post("/user/login/code", &json!({ "code": "none" })).send() }),
     ("logout", Cause::NoSession, "cannot log out", || post("/user/logout", &json!({}))),
     ("createApiKey", Cause::Limit, "at most", || beyond("/user/api-keys", |n| json!({ "name": format!("{n}") }), false)),
     ("createAccountKey", Cause::Limit, "at most", || beyond("/admin/accounts/1/api-keys", |n| json!({ "name": format!("{n}") }), true)),

@@ -10,6 +10,7 @@ use crate::chores::root;
 /// no resource, and `service` alone knows all of them.
 const FLOORS: &[&[&str]] = &[
     &["checksum", "egress", "limits", "numbered", "object", "seed", "state", "template", "time"],
+    &["zip"],
     &["json", "key", "rate", "zone"],
     &["id", "view"],
     &["store"],

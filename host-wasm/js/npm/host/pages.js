@@ -7,7 +7,7 @@
 
 import { jsonReply } from "./reply.js";
 
-/** The page at `/`: this host has no API explorer to link to. */
+/** The page at `/`: this host has no console, nor an API explorer to link to. */
 const HOME = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -52,6 +52,7 @@ async function body(page, storage) {
   if (page === "home") {
     return { status: 200, headers: "", media: "text/html; charset=utf-8", body: new TextEncoder().encode(HOME) };
   }
+  if (page === "console") return jsonReply(404, { message: "This host has no console." });
   return jsonReply(501, { message: page === undefined ? "This host has no such page." : MISSING[page] });
 }
 

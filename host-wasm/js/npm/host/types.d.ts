@@ -92,7 +92,7 @@ export type Reply = {
   headers: string;
   media?: string;
   body?: Bytes;
-  page?: "ready" | "metrics" | "docs" | "home" | "backup" | "store";
+  page?: "ready" | "metrics" | "docs" | "home" | "console" | "backup" | "store";
   stream?: string;
   last?: number;
 };

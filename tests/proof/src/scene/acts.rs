@@ -56,6 +56,7 @@ impl Recorder {
     pub(super) fn accounts(&mut self) {
         self.look("/");
         self.look("/user/me");
+        self.json(Method::Post, "/user/login/code", "", Some(&json!({ "code": "of nobody" })));
         self.ask(Method::Put, "/user/me", Some(&json!({ "name": "Owner", "timezone": "Europe/Bucharest" })));
         let wrong = json!({ "password": "a new password", "current_password": "not the one" });
         self.ask(Method::Put, "/user/me", Some(&wrong));
@@ -70,6 +71,9 @@ impl Recorder {
         for (email, password) in
             [("three@example.com", "a long password"), ("three@example.com", "another"), ("nobody@example.com", "x")]
         {
+            // No page of the service's own asks here: it is refused before the password is looked at.
+            let body = json!({ "email": email, "password": password, "remember": true });
+            self.json(Method::Post, "/user/login", "", Some(&body));
             let body = json!({ "email": email, "password": password });
             let session = self.json(Method::Post, "/user/login", "", Some(&body));
             if let Some(token) = session["token"].as_str().map(str::to_owned) {
@@ -338,6 +342,7 @@ impl Recorder {
         let assistant = assistants[0]["id"].as_u64().expect("an id");
         let id = self.make("/user/campaigns", &with(campaign(assistant), &json!({ "max_calls_in_parallel": 2 })));
         self.look("/user/campaigns");
+        self.look("/user/overview");
         self.look(&format!("/user/campaigns/{id}"));
         self.look(&format!("/user/campaigns/{id}/progress"));
         self.ask(Method::Put, &format!("/user/campaigns/{id}"), Some(&json!({ "name": "Autumn" })));
@@ -434,5 +439,6 @@ impl Recorder {
         self.settle();
         self.ask(Method::Get, "/user/events?after=0", None);
         self.look("/user/me");
+        self.look("/user/overview");
     }
 }

@@ -49,6 +49,9 @@ impl Recorder {
         for id in ids {
             self.look(&format!("/user/calls/{id}"));
             self.look(&format!("/user/calls/{id}/events"));
+            let (owner, bundle) = (self.owner.clone(), format!("/user/calls/{id}/bundle"));
+            self.look(&bundle);
+            self.send(Method::Get, &bundle, &owner, &[("accept", "application/zip")], None);
         }
         self.operate(Method::Put, "/admin/prices", Some(&json!({ "items": [] })));
     }

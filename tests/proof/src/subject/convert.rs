@@ -183,6 +183,7 @@ fn reply(reply: wit::Reply) -> Reply {
                 wit::HostPage::Metrics => HostPage::Metrics,
                 wit::HostPage::Docs => HostPage::Docs,
                 wit::HostPage::Home => HostPage::Home,
+                wit::HostPage::Console => HostPage::Console,
                 wit::HostPage::Backup => HostPage::Backup,
                 wit::HostPage::Store => HostPage::Store,
             }),

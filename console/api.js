@@ -1,0 +1,115 @@
+// The one client of the service: every request of the console goes through `request`. It knows tokens, the service's
+// error bodies and what to do when a session is over, and nothing of any resource.
+
+import { credentials, expire } from "./session.js";
+import { text } from "./text.js";
+
+/** @typedef {Record<string, string | number | boolean | null | undefined | (string | number)[]>} Query */
+/** @typedef {{ query?: Query, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, accept?: string }} Options */
+
+/** Where the service is: beside the folder that this file is in. */
+export const ROOT = new URL("..", import.meta.url);
+
+/** An answer other than 2xx, or none. `status` 0: the service could not be reached. */
+export class ApiError extends Error {
+  /** @param {number} status @param {any} body @param {string | null} [wait] seconds of `Retry-After` */
+  constructor(status, body, wait = null) {
+    const told = body?.message ?? body?.error;
+    super(typeof told === "string" && told ? told : text.errors.status(status));
+    this.status = status;
+    /** Sentences by dotted field name. @type {Record<string, string[]>} */
+    this.errors = body?.errors && typeof body.errors === "object" ? body.errors : {};
+    this.wait = wait === null ? null : Number(wait);
+  }
+}
+
+/** @param {string} path @param {Query} [query] */
+export function address(path, query) {
+  const url = new URL(
+    path.replace(/^\//, ""),
+    path.startsWith("/user") || path.startsWith("/conv") ? new URL("api/", ROOT) : ROOT,
+  );
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value === undefined || value === null || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) url.searchParams.append(name, String(one));
+  }
+  return url;
+}
+
+/** Sends a request and gives the answer as it came, once it is a 2xx. A 401 asks the person to sign in again, and then
+ * the request is sent once more.
+ * @param {string} method @param {string} path @param {Options} [options] @returns {Promise<Response>} */
+export async function send(method, path, options = {}) {
+  const response = await once(method, path, options);
+  if (response.status === 401 && path !== "/user/login") {
+    const told = await read(response);
+    if (await expire(path.startsWith("/admin") ? "operator" : "account")) {
+      return checked(await once(method, path, options));
+    }
+    throw new ApiError(401, told);
+  }
+  return checked(response);
+}
+
+/** @param {string} method @param {string} path @param {Options} options */
+async function once(method, path, { query, body, headers, signal, accept }) {
+  const raw = body instanceof Blob || body instanceof FormData;
+  /** @type {Record<string, string>} */
+  const all = { accept: accept ?? "application/json", ...credentials(path, method), ...headers };
+  if (body !== undefined && !raw) all["content-type"] = "application/json";
+  try {
+    return await fetch(address(path, query), {
+      method,
+      headers: all,
+      body: body === undefined ? undefined : raw ? /** @type {any} */ (body) : JSON.stringify(body),
+      signal,
+      cache: "no-store",
+    });
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw new ApiError(0, null);
+  }
+}
+
+/** @param {Response} response */
+async function checked(response) {
+  if (response.ok) return response;
+  throw new ApiError(response.status, await read(response), response.headers.get("retry-after"));
+}
+
+/** @param {Response} response @returns {Promise<any>} */
+async function read(response) {
+  const body = await response.text();
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
+/** The body of the answer. @param {string} method @param {string} path @param {Options} [options] @returns {Promise<any>} */
+export async function request(method, path, options) {
+  return read(await send(method, path, options));
+}
+
+/** @param {string} path @param {Query} [query] @param {AbortSignal} [signal] */
+export const get = (path, query, signal) => request("GET", path, { query, signal });
+/** @param {string} path @param {unknown} [body] @param {Options} [options] */
+export const post = (path, body = {}, options = {}) => request("POST", path, { ...options, body });
+/** @param {string} path @param {unknown} body @param {Options} [options] */
+export const put = (path, body, options = {}) => request("PUT", path, { ...options, body });
+/** @param {string} path @param {unknown} body @param {Options} [options] */
+export const patch = (path, body, options = {}) => request("PATCH", path, { ...options, body });
+/** @param {string} path */
+export const remove = (path) => request("DELETE", path);
+
+/** Saves what a path answers as a file: the token goes in a header, which a plain link cannot carry.
+ * @param {string} path @param {{ query?: Query, accept: string, name: string }} options */
+export async function download(path, { query, accept, name }) {
+  const response = await send("GET", path, { query, accept });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

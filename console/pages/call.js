@@ -1,0 +1,178 @@
+// One call: where it stands, its timeline, what was said and heard, what it asked of tools and knowledge, how long
+// answers took, what it cost, and what was sent about it. While it runs everything grows as it happens.
+
+import { download, get, post, remove } from "../api.js";
+import { duration, money, time, zone } from "../format.js";
+import { follow } from "../live.js";
+import { filter, go, route, to } from "../router.js";
+import { has } from "../schema.js";
+import { text } from "../text.js";
+import { html, useEffect, useMemo, useRef, useSignal, useState } from "../ui/base.js";
+import { confirm } from "../ui/dialog.js";
+import { Await, Badge, Copy, Head, Json, Panel, Tabs } from "../ui/parts.js";
+import { useAction, useGet } from "../ui/resource.js";
+import { Command } from "./call/command.js";
+import { over } from "./call/columns.js";
+import { Events } from "./call/events.js";
+import { course } from "./call/model.js";
+import { Player } from "./call/player.js";
+import { Side } from "./call/side.js";
+import { Timeline } from "./call/timeline.js";
+import { Transcript } from "./call/transcript.js";
+
+/** Events of a page at a time, and how many a call has at most. */
+const EVENTS_MAX = 20_000;
+
+/** @param {{ params: { id: string } }} props */
+export default function CallPage({ params: { id } }) {
+  const call = useGet(`/user/calls/${id}`);
+  return html`<${Await} page
+    of=${call}>${(/** @type {any} */ data) => html`<${One} call=${data} reload=${call.reload} />`}<//>`;
+}
+
+/** All events so far, then those that follow while the call runs; and the line that is being spoken.
+ * @param {any} call @param {() => void} reload */
+function useEvents(call, reload) {
+  const [events, setEvents] = useState(/** @type {import("./call/model.js").Event[]} */ ([]));
+  const [partial, setPartial] = useState(/** @type {any} */ (null));
+  const [state, setState] = useState(/** @type {import("../live.js").State} */ ("connecting"));
+  const runs = !over(call.status);
+  useEffect(() => {
+    let stop = () => {};
+    let gone = false;
+    /** @type {import("./call/model.js").Event[]} */
+    const all = [];
+    let timer = 0;
+    const show = () => {
+      timer ||= window.setTimeout(() => {
+        timer = 0;
+        setEvents([...all]);
+      }, 60);
+    };
+    const hear = (/** @type {any} */ event) => {
+      if (event.type === "partial") return setPartial(event);
+      setPartial(null);
+      all.push(event);
+      show();
+      if (
+        [
+          "ringing",
+          "answered",
+          "ended",
+          "failed",
+          "completed",
+          "variables",
+          "analysis",
+          "cost",
+          "recording",
+          "hangup",
+        ].includes(event.type)
+      )
+        reload();
+    };
+    const read = async () => {
+      for (let last = 0; all.length < EVENTS_MAX;) {
+        const { data } = await get(`/user/calls/${call.id}/events`, { after: last });
+        if (gone || !data.length) break;
+        all.push(...data);
+        last = data.at(-1).seq;
+      }
+      if (gone) return;
+      setEvents([...all]);
+      if (runs)
+        stop = follow(`/user/calls/${call.id}/events`, { after: all.at(-1)?.seq ?? 0, message: hear, state: setState });
+    };
+    read().catch(() => setState("waiting"));
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+      stop();
+    };
+  }, [call.id, runs]);
+  return { events, partial: runs ? partial : null, state: runs ? state : null };
+}
+
+/** @param {{ call: any, reload: () => Promise<void> }} props */
+function One({ call, reload }) {
+  const { events, partial, state } = useEvents(call, reload);
+  const told = useMemo(() => course(events), [events]);
+  const at = useSignal(/** @type {number | null} */ (null));
+  const audio = useRef(/** @type {HTMLAudioElement | null} */ (null));
+  const seek = (/** @type {number} */ ms) => {
+    at.value = ms;
+    if (audio.current) audio.current.currentTime = Math.max(0, (ms - (told.answered ?? 0)) / 1000);
+  };
+  const tab = route.value.query.tab ?? "transcript";
+  return html`<${Top} call=${call} state=${state} reload=${reload} />
+    <div class="columns"><div class="stack">
+      <${Panel} title=${text.call.timeline} actions=${html`<span
+        class="muted small">${text.call.zero(time(new Date(told.zero).toISOString()), zone())}</span>`}>
+        <${Timeline} course=${told} at=${at} seek=${seek} runs=${!over(call.status)} />
+      <//>
+      ${call.recording_url && html`<${Player} url=${call.recording_url} call=${call} audio=${audio} at=${at} from=${told.answered ?? 0} reload=${reload} />`}
+      <${Tabs} name=${text.call.views} open=${tab}
+        choose=${(/** @type {string} */ key) => filter({ tab: key === "transcript" ? null : key })} tabs=${[
+          ["transcript", text.call.transcript],
+          ["events", text.call.events],
+          ["json", text.json],
+        ]}>
+        ${
+          tab === "events"
+            ? html`<${Events} events=${events} zero=${told.zero} />`
+            : tab === "json"
+              ? html`<${Json}
+          value=${call}
+          name=${text.json} />`
+              : html`<${Transcript} course=${told} partial=${partial} at=${at} seek=${seek} runs=${!over(call.status)} playing=${audio} />`
+        }
+      <//>
+    </div><${Side} call=${call} course=${told} /></div>`;
+}
+
+/** @param {{ call: any, state: import("../live.js").State | null, reload: () => Promise<void> }} props */
+function Top({ call, state, reload }) {
+  const [say, setSay] = useState(false);
+  const runs = !over(call.status) && !call.status.startsWith("ended");
+  const [hangUp, hanging] = useAction(async () => {
+    const { message } = await post(`/user/calls/${call.id}/hangup`);
+    await reload();
+    return message;
+  });
+  const [erase, erasing] = useAction(async () => {
+    if (
+      !(await confirm({ title: text.call.erase, words: text.call.eraseWords, name: String(call.id), verb: text.erase }))
+    )
+      return undefined;
+    const { message } = await remove(`/user/calls/${call.id}`);
+    go(to("/calls"));
+    return message;
+  });
+  const [bundle, packing] = useAction(() =>
+    download(`/user/calls/${call.id}/bundle`, { accept: "application/zip", name: `call-${call.id}.zip` }),
+  );
+  const party = call.client_phone_number ?? call.from_raw ?? text.call.unknown;
+  const title =
+    call.type === "inbound" ? text.call.from(party) : call.type === "web" ? text.call.web : text.call.to(party);
+  return html`<${Head} title=${title} up=${["/calls", text.calls.title]} sub=${html`
+      <${Badge} state=${call.status} />
+      ${state && html`<${Badge} state=${state} tone=${state === "live" ? "live" : "warn"} words=${text.live[state]} />`}
+      <span>${time(call.created_at)} <span class="small">${zone()}</span></span><span>${duration(call.duration)}</span>
+        <span>${money(call.total_cost)}</span><${Copy} value=${call.id} name=${text.call.id} />`}>
+    ${
+      runs &&
+      html`<button type="button" onClick=${() => setSay(!say)}
+        aria-expanded=${say ? "true" : "false"}>${text.call.tell}</button>
+      <button type="button" class="danger primary" disabled=${hanging} onClick=${hangUp}>${text.call.hangUp}</button>`
+    }
+    ${
+      has("GET", "/user/calls/{id}/bundle") &&
+      html`<button type="button" disabled=${packing}
+      onClick=${bundle}>${text.call.bundle}</button>`
+    }
+    ${
+      over(call.status) &&
+      html`<button type="button" class="danger" disabled=${erasing}
+      onClick=${erase}>${text.erase}</button>`
+    }
+  <//>${say && runs && html`<${Command} id=${call.id} />`}`;
+}

@@ -1,0 +1,102 @@
+// One campaign: how far it is, its leads, its settings; started and stopped.
+
+import { download, patch, post, remove } from "../api.js";
+import { go, route, to } from "../router.js";
+import { answers } from "../schema.js";
+import { text } from "../text.js";
+import { html } from "../ui/base.js";
+import { confirm } from "../ui/dialog.js";
+import { SchemaForm } from "../ui/form.js";
+import { Await, Badge, Copy, Head, Json, Tabs } from "../ui/parts.js";
+import { useAction, useEvery, useGet } from "../ui/resource.js";
+import { toast } from "../ui/toast.js";
+import { Leads } from "./campaign/leads.js";
+import { Progress } from "./campaign/progress.js";
+
+/** @param {{ params: { id: string } }} props */
+export default function CampaignPage({ params: { id } }) {
+  const one = useGet(`/user/campaigns/${id}`);
+  useEvery(one.reload, one.data?.status === "in-progress" ? 2_000 : null);
+  return html`<${Await} page
+    of=${one}>${(/** @type {any} */ campaign) => html`<${One} campaign=${campaign} reload=${one.reload} />`}<//>`;
+}
+
+/** @param {{ campaign: any, reload: () => Promise<void> }} props */
+function One({ campaign, reload }) {
+  const tab = route.value.query.tab ?? "overview";
+  const save = async (/** @type {any} */ body) => {
+    const { message } = await patch(`/user/campaigns/${campaign.id}`, body);
+    await reload();
+    toast(message);
+  };
+  return html`<${Top} campaign=${campaign} reload=${reload} />
+    <${Tabs} name=${campaign.name} open=${tab}
+      choose=${(/** @type {string} */ key) => go(to(`/campaigns/${campaign.id}`, { tab: key === "overview" ? null : key }), { replace: true })}
+      tabs=${[
+        ["overview", text.campaigns.overview],
+        ["leads", text.campaigns.leads],
+        ["settings", text.campaigns.settings],
+        ["json", text.json],
+      ]}>
+      ${
+        tab === "leads"
+          ? html`<${Leads} campaign=${campaign} />`
+          : tab === "json"
+            ? html`<${Json} value=${campaign} name=${text.json} />`
+            : tab === "settings"
+              ? html`<section class="panel"><div class="body"><${SchemaForm} schema="CampaignChanges"
+                stored=${campaign} draft=${`campaign:${campaign.id}`} save=${save} verb=${text.save} /></div></section>`
+              : html`<${Progress} campaign=${campaign} />`
+      }
+    <//>`;
+}
+
+/** @param {{ campaign: any, reload: () => Promise<void> }} props */
+function Top({ campaign, reload }) {
+  const runs = campaign.status === "in-progress";
+  const [turn, turning] = useAction(async () => {
+    const { message } = await post("/user/campaigns/update-status", {
+      campaign_id: campaign.id,
+      action: runs ? "stop" : "start",
+    });
+    await reload();
+    return message;
+  });
+  const [erase, erasing] = useAction(async () => {
+    if (
+      !(await confirm({
+        title: text.campaigns.erase,
+        words: text.campaigns.eraseWords,
+        name: campaign.name,
+        verb: text.erase,
+      }))
+    )
+      return undefined;
+    const { message } = await remove(`/user/campaigns/${campaign.id}`);
+    go(to("/campaigns"));
+    return message;
+  });
+  const [csv, busy] = useAction((/** @type {string} */ path, /** @type {string} */ name) =>
+    download(path, { query: { campaign_id: campaign.id }, accept: "text/csv", name }),
+  );
+  return html`<${Head} title=${campaign.name} up=${["/campaigns", text.campaigns.title]}
+    sub=${html`<${Badge} state=${campaign.status} /><a
+    href=${to(`/assistants/${campaign.assistant_id}`)}>${text.assistants.one}</a><a
+    href=${to("/calls", { campaign_id: campaign.id })}>${text.calls.title}</a><${Copy} value=${campaign.id}
+    name=${text.campaigns.title} />`}>
+    <button type="button" class="primary" disabled=${turning}
+      onClick=${turn}>${runs ? text.campaigns.stop : text.campaigns.start}</button>
+    <a class="button" href=${to(`/campaigns/${campaign.id}/import`)}>${text.campaigns.import}</a>
+    ${
+      answers("/user/leads", "text/csv") &&
+      html`<button type="button" disabled=${busy}
+      onClick=${() => csv("/user/leads", `leads-${campaign.id}.csv`)}>${text.campaigns.exportLeads}</button>`
+    }
+    ${
+      answers("/user/calls", "text/csv") &&
+      html`<button type="button" disabled=${busy}
+      onClick=${() => csv("/user/calls", `calls-of-campaign-${campaign.id}.csv`)}>${text.campaigns.exportCalls}</button>`
+    }
+    <button type="button" class="danger" disabled=${erasing} onClick=${erase}>${text.erase}</button>
+  <//>`;
+}

@@ -1,0 +1,279 @@
+// The five main jobs, by keyboard alone: the tests press keys and look, they never click.
+
+import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { entered, faultless, launch, open, settled } from "./tools/browser.js";
+import { client, start } from "./tools/service.js";
+import { fill, until } from "./tools/world.js";
+
+/** @type {import("./tools/service.js").Service} */ let service;
+/** @type {import("puppeteer-core").Browser} */ let browser;
+/** @type {import("./tools/world.js").World} */ let world;
+
+before(async () => {
+  service = await start();
+  world = await fill(service);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** @typedef {import("./tools/browser.js").Tab} Tab */
+
+/** Presses Tab until the control with this accessible name and role has the focus. @param {Tab} tab @param {string} role @param {string | RegExp} name */
+async function reach({ page }, role, name) {
+  for (let step = 0; step < 400; step += 1) {
+    const at = await page.evaluate(() => {
+      const one = document.activeElement;
+      if (!one || one === document.body) return { role: "", name: "" };
+      const labels = /** @type {any} */ (one).labels;
+      const told =
+        one.getAttribute("aria-label") ??
+        (labels?.length
+          ? [...labels]
+              .map((/** @type {any} */ each) =>
+                [...each.childNodes]
+                  .filter(
+                    (/** @type {any} */ node) => !(node instanceof Element && node.matches(".hint, select, input")),
+                  )
+                  .map((/** @type {any} */ node) => node.textContent)
+                  .join(""),
+              )
+              .join(" ")
+          : one.textContent);
+      return {
+        role:
+          one.getAttribute("role") ??
+          { A: "link", BUTTON: "button", SELECT: "select", SUMMARY: "button" }[one.tagName] ??
+          (one.matches("[type=checkbox]") ? "checkbox" : "field"),
+        name: (told ?? "").trim().replace(/\s+/g, " "),
+      };
+    });
+    if (at.role === role && (typeof name === "string" ? at.name === name : name.test(at.name))) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`No ${role} “${name}” is reached by Tab`);
+}
+
+/** @param {Tab} tab @param {string} role @param {string | RegExp} name @param {string} typed */
+async function write(tab, role, name, typed) {
+  await reach(tab, role, name);
+  await tab.page.keyboard.down("Control");
+  await tab.page.keyboard.press("a");
+  await tab.page.keyboard.up("Control");
+  await tab.page.keyboard.type(typed);
+}
+
+/** Chooses by typing the beginning of a choice, once there are any. @param {Tab} tab @param {string | RegExp} name @param {string} typed */
+async function choose(tab, name, typed) {
+  await reach(tab, "select", name);
+  await tab.page.waitForFunction(
+    (words) =>
+      [.../** @type {HTMLSelectElement} */ (document.activeElement).options].some((one) => one.text.startsWith(words)),
+    {},
+    typed,
+  );
+  await tab.page.keyboard.type(typed);
+}
+
+/** @param {Tab} tab @param {string} role @param {string | RegExp} name */
+async function press(tab, role, name) {
+  await reach(tab, role, name);
+  await tab.page.keyboard.press(role === "checkbox" ? "Space" : "Enter");
+}
+
+/** Opens the palette, types, and takes the first that fits. @param {Tab} tab @param {string} typed */
+async function palette({ page }, typed) {
+  await page.keyboard.down("Control");
+  await page.keyboard.press("k");
+  await page.keyboard.up("Control");
+  await page.waitForSelector("dialog.palette input");
+  await page.keyboard.type(typed);
+  await page.waitForFunction(
+    (words) =>
+      document
+        .querySelector("dialog.palette [role=option][aria-selected=true]")
+        ?.textContent?.toLowerCase()
+        .includes(words.toLowerCase()),
+    {},
+    typed,
+  );
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => !document.querySelector("dialog.palette"));
+  await settled(page);
+}
+
+/** @param {Tab} tab @param {string} words */
+const shows = ({ page }, words) =>
+  page.waitForFunction(
+    (wanted) => document.querySelector("#app")?.textContent?.includes(wanted),
+    { timeout: 15_000 },
+    words,
+  );
+
+/** @param {Tab} tab @param {string} email @param {string} password */
+async function enter(tab, email, password) {
+  await tab.page.goto(`${tab.url}/console/`);
+  await tab.page.waitForSelector("input[name=email]");
+  await write(tab, "field", "E-mail", email);
+  await write(tab, "field", "Password", password);
+  await entered(tab);
+}
+
+/** @param {Tab} tab */
+const heading = ({ page }) => page.$eval("main h1", (one) => one.textContent ?? "");
+
+describe("by keyboard alone", () => {
+  test("make an assistant with a tool and knowledge, and talk to it", async () => {
+    const tab = await open(browser, service.url);
+    await enter(tab, service.secrets.email, service.secrets.password);
+    await palette(tab, "New assistant");
+    await write(tab, "field", /^Name/, "Vera, keyboard");
+    await write(tab, "field", /^Initial message/, "Hello, this is Vera.");
+    await write(tab, "field", /^System prompt/, "You are brief.");
+    await choose(tab, /^Language/, "English (US)");
+    await choose(tab, /^Voice/, "Rachel");
+    await choose(tab, /^LLM model/, "GPT-4.1");
+    await press(tab, "checkbox", "find_slots");
+    await choose(tab, /^Knowledgebase$/, "Clinic");
+    await press(tab, "button", "Create assistant");
+    await shows(tab, "Begin a conversation");
+    assert.equal(await heading(tab), "Vera, keyboard");
+    await press(tab, "button", "Begin a conversation");
+    await shows(tab, "Hello, this is Vera.");
+    await write(tab, "field", "Message", "When are you open on Saturday?");
+    await tab.page.keyboard.press("Enter");
+    await shows(tab, "9:00 to 13:00");
+    faultless(tab, "assistant");
+  });
+
+  test("find why a call to a number went wrong", async () => {
+    const tab = await open(browser, service.url);
+    await enter(tab, service.secrets.email, service.secrets.password);
+    await tab.page.keyboard.type("gc");
+    await tab.page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Calls");
+    await settled(tab.page);
+    await write(tab, "field", "Customer's number", "+40700000006");
+    await tab.page.keyboard.press("Enter");
+    await tab.page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
+    assert.match(tab.page.url(), /phone_number=%2B40700000006/);
+    await press(tab, "link", /^28|^\d+ \w+ 20\d\d/);
+    await shows(tab, "Carrier error");
+    await press(tab, "tab", "Transcript");
+    await tab.page.keyboard.press("ArrowRight");
+    await shows(tab, '"carrier-error"');
+    faultless(tab, "call");
+  });
+
+  test("run a campaign from a spreadsheet, and export its results", async () => {
+    const tab = await open(browser, service.url);
+    await enter(tab, service.secrets.email, service.secrets.password);
+    await palette(tab, "New campaign");
+    await tab.page.waitForSelector("dialog input");
+    await write(tab, "field", /^Name/, "Keyboard campaign");
+    await choose(tab, /^Assistant/, "Anna");
+    await press(tab, "button", "Create campaign");
+    await tab.page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Keyboard campaign");
+    await press(tab, "link", "Import leads");
+    await tab.page.waitForSelector("input[type=file]");
+    const file = join(mkdtempSync(join(tmpdir(), "leads-")), "leads.csv");
+    writeFileSync(file, "Telephone;customer_name\n+40799000001;Ana\n+40799000002;Ion\nnonsense;Eve\n");
+    await reach(tab, "field", "File");
+    const [chooser] = await Promise.all([tab.page.waitForFileChooser(), tab.page.keyboard.press("Space")]);
+    tab.expected.push(/import/);
+    await chooser.accept([file]);
+    await shows(tab, "no phone_number column");
+    await choose(tab, /Telephone/, "Phone");
+    await shows(tab, "1 record of the first 100 would be left out");
+    await press(tab, "button", "Import");
+    await shows(tab, "Import finished");
+    await press(tab, "link", "Back");
+    await shows(tab, "+40799000002");
+    await press(tab, "button", "Start");
+    await shows(tab, "Campaign started successfully.");
+    await press(tab, "tab", "Leads");
+    await tab.page.keyboard.press("ArrowLeft");
+    await until(
+      async () => (await tab.page.$eval("main", (one) => one.textContent ?? "")).includes("2 100%"),
+      "both leads are called",
+      30_000,
+    );
+    await press(tab, "button", "Export calls (CSV)");
+    await tab.page.waitForFunction(() => !document.querySelector(".toast"), { timeout: 20_000 });
+    faultless(tab, "campaign");
+  });
+
+  test("place a call and watch it to its end", async () => {
+    const tab = await open(browser, service.url);
+    await enter(tab, service.secrets.email, service.secrets.password);
+    await palette(tab, "Anna");
+    await press(tab, "button", "Place a call");
+    await tab.page.waitForSelector("dialog input");
+    await write(tab, "field", /^Phone number/, "+40700000008");
+    await press(tab, "button", "Place a call");
+    await tab.page.waitForFunction(() => /^Call to/.test(document.querySelector("main h1")?.textContent ?? ""));
+    await shows(tab, "find_slots");
+    await shows(tab, "Completed");
+    await shows(tab, "Evaluation");
+    faultless(tab, "live call");
+  });
+
+  test("as operator, take in a customer and see what runs", async () => {
+    const tab = await open(browser, service.url);
+    await tab.page.goto(`${tab.url}/console/`);
+    await tab.page.waitForSelector("input[name=email]");
+    await press(tab, "button", "I am the operator");
+    await tab.page.waitForSelector("input[name=token]");
+    await write(tab, "field", /^Operator token/, service.secrets.admin_token);
+    await tab.page.keyboard.press("Enter");
+    await tab.page.waitForSelector(".side");
+    await settled(tab.page);
+    await press(tab, "button", "New account");
+    await tab.page.waitForSelector("dialog input");
+    await write(tab, "field", /^Email/, "clinic-south@example.com");
+    await press(tab, "button", "Create account");
+    await shows(tab, "sbk_");
+    const key =
+      (await tab.page.$$eval("dialog code", (all) => all.map((one) => one.textContent ?? ""))).find((one) =>
+        one.startsWith("sbk_"),
+      ) ?? "";
+    assert.equal((await client(`${service.service}/api`, key)("GET", "/user/me")).email, "clinic-south@example.com");
+    await press(tab, "button", "Close");
+    await palette(tab, "Engines");
+    await shows(tab, "simulated");
+    await palette(tab, "Queues");
+    await shows(tab, "deliver_webhook");
+    faultless(tab, "operator");
+  });
+});
+
+test("a new account is one click from a first conversation, a call, its transcript and its webhook", async () => {
+  const { email } = await world.operator("POST", "/admin/accounts", {
+    email: "first@example.com",
+    password: "correct horse 9",
+  });
+  const tab = await open(browser, service.url);
+  await enter(tab, email, "correct horse 9");
+  await press(tab, "button", "Make an example assistant");
+  await shows(tab, "Begin a conversation");
+  await press(tab, "button", "Begin a conversation");
+  await shows(tab, "this is Anna from the clinic");
+  await press(tab, "button", "Preview");
+  await shows(tab, "Every placeholder has a value.");
+  await press(tab, "button", "Place a call");
+  await tab.page.waitForSelector("dialog input");
+  await write(tab, "field", /^Phone number/, "+40700000001");
+  await press(tab, "button", "Place a call");
+  await shows(tab, "Completed");
+  await shows(tab, "This is the simulated engine");
+  await palette(tab, "Webhooks");
+  await press(tab, "tab", "Deliveries");
+  await tab.page.keyboard.press("ArrowRight");
+  await shows(tab, "call.ended");
+  faultless(tab, "first run");
+});

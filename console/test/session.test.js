@@ -1,0 +1,358 @@
+// Nothing that was typed is lost: a session that ends, a network that goes, a reload; and the service's errors stand
+// beside their fields in its own words.
+
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { entered, faultless, go, launch, open, settled, signIn } from "./tools/browser.js";
+import { bring } from "./tools/engine.js";
+import { client, start } from "./tools/service.js";
+import { until } from "./tools/world.js";
+
+/** @type {import("./tools/service.js").Service} */ let service;
+/** @type {import("puppeteer-core").Browser} */ let browser;
+/** @type {number} */ let assistant;
+/** @type {ReturnType<typeof client>} */ let owner;
+
+before(async () => {
+  service = await start();
+  owner = client(`${service.service}/api`, service.secrets.api_key);
+  assistant = (
+    await owner("POST", "/user/assistant", {
+      name: "Anna",
+      voice_id: 1,
+      language_id: 1,
+      type: "outbound",
+      mode: "pipeline",
+      timezone: "Etc/UTC",
+      llm_model_id: 1,
+      initial_message: "Hello",
+      system_prompt: "Be brief.",
+      record: true,
+    })
+  ).data.id;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** @param {import("puppeteer-core").Page} page @param {string} selector @param {string} typed */
+async function write(page, selector, typed) {
+  await page.focus(selector);
+  await page.keyboard.down("Control");
+  await page.keyboard.press("a");
+  await page.keyboard.up("Control");
+  await page.keyboard.type(typed);
+}
+
+/** @param {import("puppeteer-core").Page} page @param {string} words @param {string} [within] */
+const press = async (page, words, within = "body") =>
+  (await page.waitForSelector(`${within} ::-p-aria([name="${words}"][role="button"])`))?.click();
+
+/** @param {import("puppeteer-core").Page} page @param {string} words */
+const shows = (page, words) =>
+  page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
+
+test("a session that ends keeps the page, and the save goes on after signing in", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Anna, renamed");
+  // A password set by the operator ends all sessions.
+  await client(service.service, service.secrets.admin_token)("PUT", "/admin/accounts/1", {
+    password: "another good one 7",
+  });
+  tab.expected.push(/.*/);
+  await press(page, "Save");
+  await page.waitForSelector("dialog input[name=password]");
+  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "Anna, renamed");
+  await page.type("dialog input[name=email]", service.secrets.email);
+  await page.type("dialog input[name=password]", "another good one 7");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(
+    () => !document.querySelector("dialog") && document.querySelector("main h1")?.textContent === "Anna, renamed",
+  );
+  assert.equal((await owner("GET", `/user/assistant/${assistant}`)).name, "Anna, renamed");
+  service.secrets.password = "another good one 7";
+});
+
+test("a reload brings back what was typed, without secrets", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Typed and not saved");
+  await go(tab, "/tools?new=1");
+  await write(page, "#field-name", "look_up");
+  await press(page, "Add to: Headers", "dialog");
+  await page.waitForSelector("#field-headers-0-value");
+  await write(page, "#field-headers-0-name", "Authorization");
+  await write(page, "#field-headers-0-value", "Bearer very-secret");
+  await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes("Authorization"));
+  const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage }));
+  assert.ok(kept.includes("look_up") && kept.includes("Typed and not saved"));
+  for (const secret of ["very-secret", service.secrets.password, "sbk_", "sbs_", "sbo_"])
+    assert.ok(!kept.includes(secret), secret);
+  assert.equal((await page.cookies()).length, 0);
+
+  await page.reload();
+  await page.waitForSelector("input[name=email]");
+  await page.type("input[name=email]", service.secrets.email);
+  await page.type("input[name=password]", service.secrets.password);
+  await entered(tab);
+  await page.waitForSelector("dialog #field-name");
+  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "look_up");
+  await page.keyboard.press("Escape");
+  await go(tab, `/assistants/${assistant}`);
+  await shows(page, "What you had typed here is back");
+  assert.equal(
+    await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value),
+    "Typed and not saved",
+  );
+  await press(page, "Discard changes");
+  await page.waitForFunction(
+    () => /** @type {HTMLInputElement} */ (document.querySelector("#field-name")).value === "Anna, renamed",
+  );
+  faultless(tab, "drafts");
+});
+
+test("a network that goes is told, and the same click works once it is back", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Anna, once more");
+  tab.expected.push(/.*/);
+  await page.setOfflineMode(true);
+  await press(page, "Save");
+  await shows(page, "The service could not be reached");
+  await page.setOfflineMode(false);
+  await press(page, "Save");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Anna, once more");
+});
+
+test("errors of the service stand beside their fields, in its words", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, "/tools?new=1");
+  tab.expected.push(/tools$/);
+  await write(page, "#field-name", "Not A Name");
+  await write(page, "#field-description", "Looks things up");
+  await write(page, "#field-endpoint", "nonsense");
+  await page.select("#field-method", "GET");
+  await press(page, "Create tool", "dialog");
+  await page.waitForSelector("#field-name-wrong");
+  assert.match(
+    await page.$eval("#field-name-wrong", (one) => one.textContent ?? ""),
+    /lowercase letters and underscores/,
+  );
+  assert.match(await page.$eval("#field-endpoint-wrong", (one) => one.textContent ?? ""), /endpoint/);
+  assert.equal(await page.$eval("#field-name", (one) => one.getAttribute("aria-invalid")), "true");
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-summary"));
+  faultless(tab, "errors");
+});
+
+test("a running call is followed without a gap, through a broken connection, and hung up", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  const call = await bring(service, assistant);
+  await call.report({ type: "dialing" }, { type: "answered", answered_by: "human" });
+  tab.expected.push(/.*/);
+  await go(tab, `/calls/${call.id}`);
+  await shows(page, "Live");
+  const line = (/** @type {number} */ at) =>
+    call.report({ type: "transcript", sender: at % 2 ? "bot" : "human", text: `Line number ${at}.` });
+  for (let at = 1; at <= 5; at += 1) await line(at);
+  await call.report({ type: "partial", turn: 3, text: "being spoken" });
+  await shows(page, "being spoken");
+  await page.setOfflineMode(true);
+  service.cut();
+  for (let at = 6; at <= 12; at += 1) await line(at);
+  await shows(page, "Reconnecting");
+  await page.setOfflineMode(false);
+  await line(13);
+  await shows(page, "Line number 13.");
+  const said = await page.$$eval("ol.said .entry.said .what", (all) => all.map((one) => one.textContent?.trim()));
+  assert.deepEqual(
+    said,
+    Array.from({ length: 13 }, (_, at) => `Line number ${at + 1}.`),
+  );
+  await press(page, "Tell the engine");
+  await page.waitForSelector("#field-text");
+  await page.type("#field-text", "We are closing soon.");
+  await press(page, "Send");
+  await until(
+    async () => (
+      await call.report({ type: "metrics", turn: 1, llm_ms: 1 }),
+      call.commands.some(({ type, text }) => type === "say" && text === "We are closing soon.")
+    ),
+    "the engine is told to say it",
+  );
+  await press(page, "Hang up");
+  await until(
+    async () => (
+      await call.report({ type: "metrics", turn: 1, llm_ms: 1 }),
+      call.commands.some(({ type }) => type === "hangup")
+    ),
+    "the engine is told",
+  );
+  await call.record(1);
+  await call.report({ type: "ended", by: "assistant", reason: "hangup" });
+  await page.waitForSelector("audio");
+  await page.waitForFunction(() => /** @type {HTMLAudioElement} */ (document.querySelector("audio")).readyState > 0, {
+    timeout: 10_000,
+  });
+  await shows(page, "Completed");
+});
+
+test("signing out leaves nothing behind", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Left open");
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await press(page, "Sign out");
+  await page.waitForSelector("input[name=email]");
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await signIn(tab, service.secrets);
+  await settled(page);
+  faultless(tab, "signed out");
+});
+
+test("keys of a single letter can be switched off, and ? tells of them", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await page.keyboard.type("?");
+  await page.waitForSelector("dialog #letters");
+  await page.click("#letters");
+  await page.keyboard.press("Escape");
+  await page.keyboard.type("gc");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(await page.$eval("main h1", (one) => one.textContent), "Home");
+  faultless(tab, "keys");
+});
+
+test("who stays signed in is known after a reload, by a cookie that no script reads", async (context) => {
+  const { components } = await (await fetch(`${service.service}/openapi.json`)).json();
+  if (!components.schemas.Login.properties.remember) return context.skip("this binary keeps nobody signed in");
+  const tab = await open(browser, service.url);
+  const { page } = tab;
+  await page.goto(`${tab.url}/console/`);
+  await page.waitForSelector("#stay");
+  await page.click("#stay");
+  await page.type("input[name=email]", service.secrets.email);
+  await page.type("input[name=password]", service.secrets.password);
+  await entered(tab);
+  const [cookie] = await page.cookies();
+  assert.ok(cookie.httpOnly && cookie.sameSite === "Strict");
+  const kept = await page.evaluate(() =>
+    JSON.stringify({ ...sessionStorage, ...localStorage, cookie: document.cookie }),
+  );
+  assert.ok(!kept.includes(cookie.value));
+  await page.reload();
+  await page.waitForSelector(".side");
+  await settled(page);
+  await go(tab, `/assistants/${assistant}`);
+  await write(page, "#field-name", "Anna, by cookie");
+  await press(page, "Save");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Anna, by cookie");
+  await press(page, "Sign out");
+  await page.waitForSelector("input[name=email]");
+  await page.reload();
+  await page.waitForSelector("input[name=email]");
+  assert.equal((await page.cookies()).length, 0);
+  faultless(tab, "remembered");
+});
+
+test("the link of `switchboard dev` signs in, once", async (context) => {
+  const link = new URL(service.secrets.console_url ?? service.url);
+  if (!link.hash) return context.skip("this binary prints no link");
+  const tab = await open(browser, service.url);
+  const { page } = tab;
+  await page.goto(`${tab.url}/console/${link.hash}`);
+  await page.waitForSelector(".side");
+  await settled(page);
+  assert.equal(new URL(page.url()).hash, "");
+  await page.reload();
+  await page.waitForSelector(".side");
+  const other = await open(browser, service.url);
+  other.expected.push(/login\/code$/);
+  await other.page.goto(`${tab.url}/console/${link.hash}`);
+  await other.page.waitForSelector("input[name=email]");
+  faultless(tab, "link");
+  faultless(other, "used link");
+});
+
+test("lists are saved as CSV, and a call as one file", async (context) => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  const folder = mkdtempSync(join(tmpdir(), "saved-"));
+  const session = await page.createCDPSession();
+  await session.send("Browser.setDownloadBehavior", {
+    behavior: "allow",
+    downloadPath: folder,
+    browserContextId: tab.context.id,
+  });
+  const saved = (/** @type {string} */ name) =>
+    until(async () => existsSync(join(folder, name)) && readFileSync(join(folder, name)), `${name} is saved`);
+  await go(tab, "/calls");
+  await press(page, "Download CSV");
+  assert.match((await saved("calls.csv")).toString(), /^id,assistant_name,.*\r?\n1,/);
+  await go(tab, "/calls/1");
+  const { paths } = await (await fetch(`${service.service}/openapi.json`)).json();
+  if (!paths["/user/calls/{id}/bundle"]) return context.diagnostic("this binary makes no bundles");
+  await press(page, "Bundle");
+  assert.equal((await saved("call-1.zip")).subarray(0, 2).toString(), "PK");
+  faultless(tab, "files");
+});
+
+test("a new column of a table is in the form, and sent, without a line of the console", async () => {
+  const tab = await open(browser, service.url);
+  const { page } = tab;
+  const document = await (await fetch(`${service.service}/openapi.json`)).json();
+  const description = "How the name is said.";
+  document.components.schemas.NewTool.properties.pronunciation = {
+    type: ["string", "null"],
+    maxLength: 40,
+    description,
+  };
+  await page.setRequestInterception(true);
+  /** @type {any[]} */
+  const sent = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/openapi.json")) {
+      return request.respond({ contentType: "application/json", body: JSON.stringify(document) });
+    }
+    if (request.method() === "POST" && request.url().endsWith("/tools"))
+      sent.push(JSON.parse(request.postData() ?? "null"));
+    return request.continue();
+  });
+  await signIn(tab, service.secrets);
+  await go(tab, "/tools?new=1");
+  await page.waitForSelector("#field-pronunciation");
+  assert.equal(await page.$eval("#field-pronunciation-hint", (one) => one.textContent), description);
+  await write(page, "#field-name", "say_name");
+  await write(page, "#field-description", "Says a name");
+  await write(page, "#field-endpoint", service.endpoint.url);
+  await page.select("#field-method", "GET");
+  await write(page, "#field-pronunciation", "x".repeat(41));
+  await press(page, "Create tool", "dialog");
+  await page.waitForSelector("#field-pronunciation-wrong");
+  await page.waitForFunction(() => document.activeElement?.hasAttribute("data-summary"));
+  assert.ok(!sent.some(Boolean));
+  await write(page, "#field-pronunciation", "an-na");
+  await press(page, "Create tool", "dialog");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "say_name");
+  assert.equal(sent[0].pronunciation, "an-na");
+  faultless(tab, "new column");
+});

@@ -1,0 +1,133 @@
+// A service for a test: the real binary with the simulated engine in a folder of its own, the console in front of it,
+// and an endpoint that tools, webhooks and websites reach.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { serve } from "./serve.js";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** How long a service may take to answer first, milliseconds. */
+const START_MS = 60_000;
+
+/** `cut` breaks every connection of the browser.
+ * @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string, console_url?: string }, endpoint: Endpoint, embedded: boolean, cut: () => void, stop: () => Promise<void> }} Service */
+/** @typedef {{ url: string, asked: { method: string, path: string, headers: any, body: string }[], answer: (path: string, reply: { status?: number, body?: string, type?: string }) => void, close: () => void }} Endpoint */
+
+/** The binary that is tested: `SWITCHBOARD_BIN`, or the one that this tree built. */
+function binary() {
+  const found = [
+    process.env.SWITCHBOARD_BIN,
+    join(ROOT, "target/debug/switchboard"),
+    join(ROOT, "target/release/switchboard"),
+  ].find((path) => path && existsSync(path));
+  if (!found) throw new Error("No switchboard binary: build one with `cargo build`, or name one in SWITCHBOARD_BIN.");
+  return found;
+}
+
+/** @param {string[]} [flags] further flags of `switchboard dev` @returns {Promise<Service>} */
+export async function start(flags = []) {
+  const folder = mkdtempSync(join(tmpdir(), "console-test-"));
+  const ready = join(folder, "ready.json");
+  const program = spawn(
+    binary(),
+    [
+      "dev",
+      "--listen",
+      "127.0.0.1:0",
+      "--data",
+      join(folder, "data"),
+      "--ready-file",
+      ready,
+      "--engine",
+      "simulated",
+      ...flags,
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let log = "";
+  program.stderr.on("data", (/** @type {Buffer} */ data) => (log = (log + data).slice(-20_000)));
+  const until = Date.now() + START_MS;
+  while (!existsSync(ready) || !readFileSync(ready, "utf8").endsWith("}")) {
+    if (program.exitCode !== null || Date.now() > until) throw new Error(`The service did not start:\n${log}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const secrets = JSON.parse(readFileSync(ready, "utf8"));
+  const endpoint = await listen();
+  const embedded = await isEmbedded(secrets.url);
+  const front = await serve(0, secrets.url, { folder: !embedded });
+  const url = `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (front.address()).port}`;
+  return {
+    url,
+    service: secrets.url,
+    secrets,
+    endpoint,
+    embedded,
+    cut: () => front.closeAllConnections(),
+    async stop() {
+      endpoint.close();
+      front.closeAllConnections();
+      front.close();
+      program.kill("SIGTERM");
+      await new Promise((resolve) => (program.exitCode !== null ? resolve(0) : program.once("exit", resolve)));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether the binary serves this very console: then it is tested as it is served. @param {string} url */
+async function isEmbedded(url) {
+  const told = await fetch(new URL("/console/api.js", url));
+  return told.ok && (await told.text()) === readFileSync(new URL("../../api.js", import.meta.url), "utf8");
+}
+
+/** @returns {Promise<Endpoint>} */
+async function listen() {
+  /** @type {Map<string, { status?: number, body?: string, type?: string }>} */
+  const replies = new Map();
+  /** @type {Endpoint["asked"]} */
+  const asked = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += part;
+    const path = (request.url ?? "/").split("?")[0];
+    asked.push({ method: request.method ?? "", path, headers: request.headers, body });
+    const { status = 200, body: told = '{"ok":true}', type = "application/json" } = replies.get(path) ?? {};
+    response.writeHead(status, { "content-type": type }).end(told);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(0)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    answer: (path, reply) => replies.set(path, reply),
+    close: () => (server.closeAllConnections(), server.close()),
+  };
+}
+
+/** A client of the API for what a test needs to be there. @param {string} url @param {string} token */
+export function client(url, token) {
+  /** @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] @returns {Promise<any>} */
+  return async (method, path, body, headers = {}) => {
+    const raw = typeof body === "string" || body instanceof FormData || body instanceof Uint8Array;
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body && !raw ? { "content-type": "application/json" } : {}),
+        ...headers,
+      },
+      body: raw ? /** @type {any} */ (body) : body && JSON.stringify(body),
+    });
+    const told = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${told.slice(0, 500)}`);
+    try {
+      return JSON.parse(told);
+    } catch {
+      return told;
+    }
+  };
+}

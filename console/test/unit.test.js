@@ -1,0 +1,310 @@
+// What needs no browser: a call's course, streams, the document's forms, columns of a file, figures.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { posix } from "node:path";
+import { describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { fileURLToPath } from "node:url";
+import { check, narrowed } from "../checks.js";
+import { duration, label, money, offset, size, span } from "../format.js";
+import { messages } from "../live.js";
+import { course, heard, ticks } from "../pages/call/model.js";
+import { headers, mapped } from "../pages/campaign/mapping.js";
+import { applies, place } from "../pages/assistant/sections.js";
+import { body, changes, form, initial, loadDocument } from "../schema.js";
+
+const HERE = fileURLToPath(new URL("..", import.meta.url));
+
+// The document as the service serves it: `loadDocument` asks for it by `fetch`.
+const served = readFileSync(new URL("../../openapi.json", import.meta.url), "utf8");
+globalThis.fetch = async () => new Response(served, { status: 200 });
+await loadDocument();
+
+/** @param {number} ms */
+const at = (ms) => new Date(Date.UTC(2026, 10, 28) + ms).toISOString();
+
+describe("a call's course", () => {
+  const events = [
+    { seq: 1, at: at(0), type: "initiated" },
+    { seq: 2, at: at(500), type: "dialing" },
+    { seq: 3, at: at(900), type: "ringing" },
+    { seq: 4, at: at(4_500), type: "answered" },
+    {
+      seq: 5,
+      at: at(6_000),
+      type: "transcript",
+      sender: "bot",
+      text: "Hello",
+      started_at: at(4_700),
+      ended_at: at(6_000),
+    },
+    { seq: 6, at: at(8_000), type: "tool", name: "find", status: 200, duration_ms: 250, error: null },
+    { seq: 7, at: at(9_000), type: "transcript", sender: "human", text: "Yes" },
+    { seq: 8, at: at(9_500), type: "hold" },
+    { seq: 9, at: at(9_700), type: "resume" },
+    { seq: 10, at: at(10_500), type: "metrics", turn: 1, llm_ms: 300, tts_ms: 100, stt_ms: null },
+    { seq: 11, at: at(10_500), type: "ended", by: "customer" },
+  ];
+  const told = course(events);
+
+  test("begins when dialing does, to the millisecond", () => {
+    assert.equal(told.zero, Date.parse(at(500)));
+    assert.equal(told.waited, 500);
+    assert.equal(told.answered, 4_000);
+    assert.equal(told.length, 10_000);
+  });
+  test("has what was said from its beginning to its end", () => {
+    const said = told.entries.filter(({ kind }) => kind === "said");
+    assert.deepEqual(
+      said.map(({ lane, start, end }) => [lane, start, end]),
+      [
+        ["assistant", 4_200, 5_500],
+        ["customer", 8_500, 8_500],
+      ],
+    );
+  });
+  test("draws a tool for as long as it took", () => {
+    const tool = told.spans.find(({ lane }) => lane === "tool");
+    assert.deepEqual([tool?.start, tool?.end], [7_250, 7_500]);
+  });
+  test("draws the line without a hole", () => {
+    const line = told.spans.filter(({ lane }) => lane === "line").map(({ kind, start, end }) => [kind, start, end]);
+    assert.deepEqual(line, [
+      ["dialing", 0, 400],
+      ["ringing", 400, 4_000],
+      ["talk", 4_000, 9_000],
+      ["hold", 9_000, 9_200],
+      ["talk", 9_200, 10_000],
+    ]);
+  });
+  test("adds up a turn that tells no total", () =>
+    assert.deepEqual(told.turns, [{ turn: 1, total: 400, stages: { llm_ms: 300, tts_ms: 100 } }]));
+  test("knows what is heard", () => {
+    assert.equal(heard(told.entries, 4_100), null);
+    assert.equal(heard(told.entries, 5_000)?.event.text, "Hello");
+    assert.equal(heard(told.entries, 99_999)?.event.text, "Yes");
+  });
+  test("is one of no events, too", () => assert.equal(course([]).length, 1));
+  test("has an axis with few marks, whatever its length", () => {
+    for (const length of [1, 700, 30_000, 1_200_000, 86_400_000]) assert.ok(ticks(length).length <= 75, String(length));
+    assert.deepEqual(ticks(30_000).slice(0, 3), [0, 5_000, 10_000]);
+  });
+});
+
+describe("a stream", () => {
+  /** @param {string[]} parts */
+  const read = async (...parts) => {
+    const stream = new ReadableStream({
+      start: (to) => (parts.forEach((part) => to.enqueue(new TextEncoder().encode(part))), to.close()),
+    });
+    const found = [];
+    for await (const one of messages(stream)) found.push(one);
+    return found;
+  };
+  test("is read over the borders of its chunks", async () => {
+    assert.deepEqual(await read("id: 4\nda", 'ta: {"a":"ă', '"}\n', "\n:\n\nevent: done\r\ndata: 1\r\n\r\n"), [
+      { id: "4", event: "message", data: { a: "ă" } },
+      { id: null, event: "done", data: 1 },
+    ]);
+  });
+  test("gives nothing that is not whole", async () => assert.deepEqual(await read('id: 1\ndata: {"a":1}'), []));
+});
+
+describe("forms of the document", () => {
+  const assistant = form("NewAssistant");
+  /** @param {string} name */
+  const field = (name) => assistant.fields.find((one) => one.name === name);
+  test("know the kind of each member", () => {
+    const kinds = Object.fromEntries(
+      [
+        "name",
+        "system_prompt",
+        "mode",
+        "voice_id",
+        "record",
+        "tools",
+        "post_call_schema",
+        "variables",
+        "tool_ids",
+        "filler_config",
+        "inbound_webhook_events",
+      ].map((name) => [name, field(name)?.kind]),
+    );
+    assert.deepEqual(kinds, {
+      name: "text",
+      system_prompt: "long",
+      mode: "choice",
+      voice_id: "number",
+      record: "boolean",
+      tools: "variants",
+      post_call_schema: "list",
+      variables: "variables",
+      tool_ids: "list",
+      filler_config: "record",
+      inbound_webhook_events: "choices",
+    });
+    assert.equal(form("ChangedMe").fields.find(({ name }) => name === "password")?.kind, "secret");
+  });
+  test("show every member that a body has", () => {
+    const all = Object.keys(JSON.parse(served).components.schemas.NewAssistant.properties);
+    assert.deepEqual(
+      assistant.fields.map(({ name }) => name),
+      all,
+    );
+  });
+  test("ask for what the mode asks for", () => {
+    assert.equal(narrowed(assistant.rules, { mode: "pipeline" }).llm_model_id?.required, true);
+    assert.equal(narrowed(assistant.rules, { mode: "multimodal" }).llm_model_id, undefined);
+    assert.deepEqual(narrowed(assistant.rules, { mode: "multimodal" }).allow_interruptions?.allowed, [true]);
+    assert.deepEqual(narrowed(assistant.rules, { mode: "dualplex" }).knowledgebase_mode?.allowed, ["function_call"]);
+  });
+  test("tell what is missing or out of bounds, beside its field", () => {
+    const values = {
+      ...initial(assistant.fields, {}),
+      mode: "pipeline",
+      name: "x".repeat(256),
+      max_duration: "5",
+      post_call_schema: [{ name: "", type: "bool", description: "abc" }],
+    };
+    const wrong = check(assistant, values);
+    for (const name of [
+      "voice_id",
+      "llm_model_id",
+      "name",
+      "max_duration",
+      "post_call_schema.0.name",
+      "initial_message",
+    ])
+      assert.ok(wrong[name], name);
+    assert.equal(wrong.multimodal_model_id, undefined);
+  });
+  test("count characters as the service does", () =>
+    assert.equal(check(assistant, { ...initial(assistant.fields, {}), name: "😀".repeat(255) }).name, undefined));
+  test("send numbers as numbers, and leave out what is empty", () => {
+    const { fields } = assistant;
+    const told = body(fields, { ...initial(fields, {}), name: "Anna", voice_id: "3", llm_temperature: "0.10" });
+    assert.equal(told.voice_id, 3);
+    assert.equal(told.llm_temperature, 0.1);
+    assert.ok(!("webhook_url" in told) && !("phone_number_id" in told));
+  });
+  test("send what changed alone, and null for what was emptied", () => {
+    const { fields } = form("UpdateAssistant");
+    const before = initial(fields, {
+      name: "Anna",
+      webhook_url: "https://example.com",
+      llm_temperature: "0.10",
+      fillers: 0,
+      tool_ids: [1],
+    });
+    assert.deepEqual(changes(fields, before, { ...before }), {});
+    assert.deepEqual(
+      changes(fields, before, { ...before, name: "Ana", webhook_url: "", fillers: true, tool_ids: [] }),
+      { name: "Ana", webhook_url: null, fillers: true, tool_ids: [] },
+    );
+  });
+  test("leave open what was left open", () => {
+    const { fields } = form("ToolChanges");
+    const before = initial(fields, { schema: [{ name: "day", type: "string", description: "The day" }] });
+    assert.deepEqual(body(fields, before).schema, [{ name: "day", type: "string", description: "The day" }]);
+  });
+  test("put members that no section knows at the end", () => {
+    assert.ok(place("a_new_column") > place("widget_settings"));
+    assert.ok(applies("a_new_column", "pipeline") && !applies("llm_model_id", "multimodal"));
+  });
+});
+
+describe("columns of a file", () => {
+  test("are found, whatever separates them", () => {
+    assert.deepEqual(headers('\uFEFFPhone number;"Name; full"\r\n1;2', ""), ["Phone number", "Name; full"]);
+    assert.deepEqual(headers("a,b\n", ""), ["a", "b"]);
+    assert.deepEqual(headers("a\tb", "tab"), ["a", "b"]);
+    assert.deepEqual(headers('{"phone_number":"+1"}\n', ""), []);
+  });
+  test("become a mapping", () => {
+    assert.equal(mapped(["Phone", "Name"], { Phone: "phone_number" }), "Phone:phone_number");
+    assert.equal(mapped(["phone_number"], {}), undefined);
+  });
+});
+
+test("figures are written as people read them", () => {
+  assert.deepEqual(
+    [
+      duration(65),
+      duration(3_725),
+      offset(65_250),
+      span(950),
+      span(1_250),
+      money(0.0045),
+      money(12),
+      size(3_346_432),
+      label("llm_model_id"),
+      label("tool_ids"),
+    ],
+    ["1:05", "1:02:05", "1:05.250", "950 ms", "1.25 s", "$0.0045", "$12.00", "3.3 MB", "LLM model", "Tools"],
+  );
+});
+
+/** Files that are served, by path. @param {string} folder @returns {string[]} */
+function files(folder) {
+  return readdirSync(folder).flatMap((name) => {
+    const path = `${folder}${name}`;
+    if (/^(node_modules|test|\..*)$|\.d\.ts$|\.md$|^(package|package-lock|tsconfig)\.json$/.test(name)) return [];
+    return statSync(path).isDirectory() ? files(`${path}/`) : [path];
+  });
+}
+
+describe("what is served", () => {
+  test("is at most 200 kB compressed", () => {
+    const bytes = files(HERE).reduce((sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length, 0);
+    console.log(`# served: ${files(HERE).length} files, ${bytes} bytes compressed`);
+    assert.ok(bytes <= 200_000, String(bytes));
+  });
+  test("holds the libraries as they were published", () => {
+    for (const { file, sha256 } of JSON.parse(readFileSync(`${HERE}vendor/versions.json`, "utf8"))) {
+      assert.equal(
+        createHash("sha256")
+          .update(readFileSync(`${HERE}vendor/${file}`))
+          .digest("hex"),
+        sha256,
+        file,
+      );
+    }
+  });
+  test("has no way to make markup of a text, and no address of another host", () => {
+    for (const path of files(HERE).filter((one) => one.endsWith(".js") && !one.includes("/vendor/"))) {
+      const source = readFileSync(path, "utf8");
+      assert.doesNotMatch(
+        source,
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerously|\beval\(|new Function/,
+        path,
+      );
+      assert.doesNotMatch(source, /https?:\/\/(?!127\.0\.0\.1)/, path);
+    }
+  });
+  test("preloads the modules of the start, so that they are not asked for one after the other", () => {
+    const start = new Set();
+    const walk = (/** @type {string} */ path) => {
+      if (start.has(path)) return;
+      start.add(path);
+      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(
+        /^(?:import|export)\b[^;]*?from\s*"(\.[^"]+)"/gm,
+      ))
+        walk(posix.join(posix.dirname(path), name));
+      for (const [, name] of readFileSync(HERE + path, "utf8").matchAll(/from"(\.[^"]+)"/g))
+        walk(posix.join(posix.dirname(path), name));
+    };
+    walk("app.js");
+    const named = [
+      ...readFileSync(`${HERE}index.html`, "utf8").matchAll(/modulepreload" href="\/console\/([^"]+)"/g),
+    ].map(([, path]) => path);
+    assert.deepEqual(named, [...start].filter((path) => path !== "app.js").sort());
+  });
+  test("has short files", () => {
+    const long = files(HERE)
+      .filter((one) => one.endsWith(".js") && !one.includes("/vendor/") && !one.endsWith("/text.js"))
+      .filter((one) => readFileSync(one, "utf8").split("\n").length > 300);
+    assert.deepEqual(long, []);
+  });
+});

@@ -1,0 +1,72 @@
+// What a page reads and does: a resource keeps its last answer while it is read again, an action tells of its errors.
+
+import { get } from "../api.js";
+import { useEffect, useRef, useState } from "./base.js";
+import { complain, toast } from "./toast.js";
+
+/** @template T @typedef {{ data: T | undefined, error: Error | null, loading: boolean, reload: () => Promise<void>, set: (data: T) => void }} Resource */
+
+/** Reads a path, and again when path or query change. @template [T=any]
+ * @param {string | null} path null: nothing is read yet @param {import("../api.js").Query} [query] @returns {Resource<T>} */
+export function useGet(path, query) {
+  const key = path === null ? null : path + JSON.stringify(query ?? {});
+  const [state, setState] = useState(
+    /** @type {{ data: any, error: Error | null, key: string | null }} */ ({ data: undefined, error: null, key: null }),
+  );
+  const stop = useRef(/** @type {AbortController | null} */ (null));
+  const load = async () => {
+    if (path === null) return;
+    stop.current?.abort();
+    const control = (stop.current = new AbortController());
+    try {
+      const data = await get(path, query, control.signal);
+      if (!control.signal.aborted) setState({ data, error: null, key });
+    } catch (error) {
+      if (!control.signal.aborted)
+        setState((now) => ({ data: now.key === key ? now.data : undefined, error: /** @type {Error} */ (error), key }));
+    }
+  };
+  useEffect(() => {
+    load();
+    return () => stop.current?.abort();
+  }, [key]);
+  return {
+    data: state.data,
+    error: state.error,
+    loading: state.key !== key,
+    reload: load,
+    set: (data) => setState({ data, error: null, key }),
+  };
+}
+
+/** Calls a function every so often while the page is seen. @param {() => void} call @param {number | null} everyMs null: never */
+export function useEvery(call, everyMs) {
+  const latest = useRef(call);
+  latest.current = call;
+  useEffect(() => {
+    if (everyMs === null) return undefined;
+    const timer = setInterval(() => document.visibilityState === "visible" && latest.current(), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+}
+
+/** An action of a button: busy while it runs, and told when it failed.
+ * @param {(...args: any[]) => Promise<string | void>} act what it resolves to is told @returns {[(...args: any[]) => Promise<void>, boolean]} */
+export function useAction(act) {
+  const [busy, setBusy] = useState(false);
+  return [
+    async (...args) => {
+      if (busy) return;
+      setBusy(true);
+      try {
+        const told = await act(...args);
+        if (told) toast(told);
+      } catch (error) {
+        complain(/** @type {Error} */ (error));
+      } finally {
+        setBusy(false);
+      }
+    },
+    busy,
+  ];
+}
