@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_core_sees_the_headers_it_knows() {
-        let sent = fields(&[("Accept", "a/b"), ("cookie", "c"), ("X-Forwarded-For", "1.2.3.4")]);
+        let sent = fields(&[("Accept", "a/b"), ("dnt", "1"), ("X-Forwarded-For", "1.2.3.4")]);
         let request = request(Method::Get, Some("/a?b".into()), Some("edge.example".into()), &sent);
         assert_eq!(request.target, "/a?b");
         let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
