@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::Failed;
 use super::reign::Reign;
 use super::run::{Process, Signals, WriterThread, bind};
-use super::simulated::{BuiltInEngine, RunningEngine};
+use super::simulated::{BuiltInEngine, SimulatedEngine};
 
 /// How long running requests are waited for before the rows are given up.
 const FINISH: Duration = Duration::from_millis(400);
@@ -40,7 +40,7 @@ struct Node<'p> {
     front: Arc<Front>,
     address: SocketAddr,
     engine: Option<BuiltInEngine>,
-    attached: Option<RunningEngine>,
+    attached: Option<SimulatedEngine>,
     reigns: BTreeMap<LaneId, Reign>,
     /// Hosts that have ended, whose threads end with the last handle.
     writers: Vec<WriterThread>,

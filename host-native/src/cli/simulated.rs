@@ -21,7 +21,7 @@ pub struct BuiltInEngine {
 }
 
 /// A built-in engine that runs.
-pub struct RunningEngine {
+pub struct SimulatedEngine {
     stop: watch::Sender<bool>,
     task: JoinHandle<Result<(), engine::UnfitSettings>>,
 }
@@ -39,17 +39,17 @@ impl BuiltInEngine {
     }
 
     /// Starts it in this process; it connects over HTTP to the address that any engine uses.
-    pub fn attach(&self, settings: &ServeSettings, address: SocketAddr) -> Result<RunningEngine, Failed> {
+    pub fn attach(&self, settings: &ServeSettings, address: SocketAddr) -> Result<SimulatedEngine, Failed> {
         let mut own = engine::EngineSettings::new(format!("http://{}", near(address)), self.token.text());
         own.speed = settings.engine_speed.unwrap_or(own.speed);
         own.seed = settings.engine_seed.unwrap_or(own.seed);
         let (stop, stopping) = watch::channel(false);
         let task = tokio::spawn(engine::run(own, send::client()?.build()?, stopping));
-        Ok(RunningEngine { stop, task })
+        Ok(SimulatedEngine { stop, task })
     }
 }
 
-impl RunningEngine {
+impl SimulatedEngine {
     /// Has it take no more calls.
     pub fn stop(&self) {
         let _ = self.stop.send(true);

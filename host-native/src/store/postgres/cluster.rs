@@ -11,7 +11,7 @@ use tokio_postgres::{Client, Error};
 
 use super::fence::{Id, draw};
 use super::link::DatabaseLink;
-use super::lookout::{Look, Lookout, Seen};
+use super::lookout::{Look, Lookout, Sighting};
 use super::target::DatabaseTarget;
 use super::{Driver, Node, Postgres, ownership, recut, schema};
 use crate::clock::Clock;
@@ -60,7 +60,7 @@ pub enum ClusterEvent {
 
 /// What happens among the nodes of a store, one thing after the other.
 pub struct ClusterEvents {
-    events: mpsc::Receiver<Seen>,
+    events: mpsc::Receiver<Sighting>,
     driver: Driver,
     watching: AbortHandle,
 }
@@ -157,8 +157,8 @@ impl ClusterEvents {
     /// Waits for what happens next; `None` once nothing will.
     pub async fn next(&mut self) -> Option<ClusterEvent> {
         Some(match self.events.recv().await? {
-            Seen::Taken(node) => ClusterEvent::Taken(Store::of(living(*node, &self.driver))),
-            Seen::Excess(lane, keep) => ClusterEvent::Excess(lane, keep),
+            Sighting::Taken(node) => ClusterEvent::Taken(Store::of(living(*node, &self.driver))),
+            Sighting::Excess(lane, keep) => ClusterEvent::Excess(lane, keep),
         })
     }
 }

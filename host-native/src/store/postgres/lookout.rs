@@ -16,8 +16,8 @@ use super::link::{DatabaseLink, told};
 use super::load::Loader;
 use super::map::{MappedLane, SlotMap};
 use super::picture::Rows;
-use super::recut::{Ended, NewLane, Recut, queues, recut, refused};
-use super::share::{Shares, Step};
+use super::recut::{EndedLanes, NewLane, Recut, queues, recut, refused};
+use super::share::{ShareStep, Shares};
 use super::target::DatabaseTarget;
 use super::{Lane, Lease, Node, ownership};
 use crate::clock::Clock;
@@ -48,7 +48,7 @@ pub(super) struct Living {
 pub(super) type Mapper = Box<dyn Fn(Arc<SlotMap>) + Send + Sync>;
 
 /// What there is to do.
-pub(super) enum Seen {
+pub(super) enum Sighting {
     Taken(Box<Node>),
     Excess(Id, usize),
 }
@@ -175,7 +175,7 @@ impl Look {
     pub async fn take(&mut self, most: usize) -> Result<Option<Node>, StoreError> {
         let silent = self.silent();
         let Some(link) = &mut self.link else { return Ok(None) };
-        match recut(&mut link.client, &self.presence, Ended::Silent(&silent), most).await? {
+        match recut(&mut link.client, &self.presence, EndedLanes::Silent(&silent), most).await? {
             Recut::Made(lane) => begun(link, lane, &self.target, &self.clock, &self.presence).await,
             Recut::NoneFree | Recut::Moved => Ok(None),
         }
@@ -245,7 +245,7 @@ pub(super) struct Lookout {
     look: Look,
     /// Is told who has which slots.
     map: Mapper,
-    tell: mpsc::Sender<Seen>,
+    tell: mpsc::Sender<Sighting>,
     mapped: Arc<SlotMap>,
     present: (Vec<Id>, Instant),
     free: (usize, Instant),
@@ -256,7 +256,7 @@ pub(super) struct Lookout {
 }
 
 impl Lookout {
-    pub fn of(look: Look, map: Mapper, tell: mpsc::Sender<Seen>) -> Self {
+    pub fn of(look: Look, map: Mapper, tell: mpsc::Sender<Sighting>) -> Self {
         let now = Instant::now();
         Self {
             look,
@@ -283,7 +283,7 @@ impl Lookout {
                 }
             };
             // Who has taken a lane must know of it first, and not pass requests for it to whoever had it.
-            let is_taken = matches!(seen, Some(Seen::Taken(_)));
+            let is_taken = matches!(seen, Some(Sighting::Taken(_)));
             if is_taken {
                 // What is not seen now is seen the next time.
                 let _ = self.look.again().await;
@@ -312,7 +312,7 @@ impl Lookout {
         }
     }
 
-    async fn step(&mut self) -> Option<Seen> {
+    async fn step(&mut self) -> Option<Sighting> {
         let now = Instant::now();
         let (present, own) = (self.look.present(), self.look.own());
         if self.present.0 != present {
@@ -334,11 +334,11 @@ impl Lookout {
             && self.left.is_none_or(|left| left.elapsed() >= PATIENCE);
         let shares = Shares { nodes: self.present.0.len(), own: &own, free, are_left, is_calm };
         match shares.step() {
-            Step::Rest => None,
-            Step::Take(slots) => {
+            ShareStep::Rest => None,
+            ShareStep::Take(slots) => {
                 self.left = if are_left { Some(now) } else { self.left };
                 match self.look.take(slots).await {
-                    Ok(node) => node.map(|node| Seen::Taken(Box::new(node))),
+                    Ok(node) => node.map(|node| Sighting::Taken(Box::new(node))),
                     Err(error) => {
                         tracing::warn!(%error, "this node could not take its share");
                         self.look.link = None;
@@ -346,9 +346,9 @@ impl Lookout {
                     }
                 }
             }
-            Step::Give(id, keep) => {
+            ShareStep::Give(id, keep) => {
                 self.given = Some((id, now));
-                Some(Seen::Excess(id, keep))
+                Some(Sighting::Excess(id, keep))
             }
         }
     }

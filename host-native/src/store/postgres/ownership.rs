@@ -8,7 +8,7 @@ use tokio_postgres::Error;
 
 use super::fence::Id;
 use super::link::{DatabaseLink, told};
-use super::recut::{Ended, Recut, recut};
+use super::recut::{EndedLanes, Recut, recut};
 use super::{LEASE, Node, lookout};
 use crate::store::backend::StoreEnd;
 
@@ -95,7 +95,7 @@ pub(super) async fn end(node: &Node, keep: usize) -> Option<Node> {
             return Ok(None);
         }
         let mut link = DatabaseLink::to(&node.target).await.map_err(|error| error.to_string())?;
-        let cut = recut(&mut link.client, &node.presence, Ended::Own(&node.id), keep).await;
+        let cut = recut(&mut link.client, &node.presence, EndedLanes::Own(&node.id), keep).await;
         match cut.map_err(|error| error.to_string())? {
             Recut::Made(lane) => lookout::begun(&link, lane, &node.target, &node.clock, &node.presence)
                 .await

@@ -25,7 +25,7 @@ const FORGOTTEN: &str = "DELETE FROM lane WHERE dead AND NOT EXISTS (SELECT 1 FR
 
 /// Lanes that end when another is made.
 #[derive(Clone, Copy)]
-pub(super) enum Ended<'l> {
+pub(super) enum EndedLanes<'l> {
     /// Lanes of other nodes, which were silent since they were seen so.
     Silent(&'l [Living]),
     /// The node's own lane, which commits no more; the new one has slots of it.
@@ -58,7 +58,7 @@ pub(super) fn refused(error: &Error) -> StoreError {
 pub(super) async fn recut(
     client: &mut Client,
     presence: &Presence,
-    ended: Ended<'_>,
+    ended: EndedLanes<'_>,
     most: usize,
 ) -> Result<Recut, StoreError> {
     let (id, token) = (draw()?, draw()?);
@@ -69,7 +69,7 @@ pub(super) async fn recut(
 async fn cut(
     client: &mut Client,
     presence: &Presence,
-    ended: Ended<'_>,
+    ended: EndedLanes<'_>,
     most: usize,
     (id, token): (Id, Id),
 ) -> Result<Recut, Error> {
@@ -79,7 +79,7 @@ async fn cut(
     if !end(&transaction, ended).await? {
         return Ok(Recut::Moved);
     }
-    let own = if let Ended::Own(own) = ended { Some(own.as_slice()) } else { None };
+    let own = if let EndedLanes::Own(own) = ended { Some(own.as_slice()) } else { None };
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let free = transaction.query(FREE, &[&own, &most]).await?;
     let free: Vec<i32> = free.iter().map(|row| row.get(0)).collect();
@@ -98,9 +98,9 @@ async fn cut(
 }
 
 /// Ends lanes; returns whether all of them were as they are said to be.
-async fn end(transaction: &Transaction<'_>, ended: Ended<'_>) -> Result<bool, Error> {
+async fn end(transaction: &Transaction<'_>, ended: EndedLanes<'_>) -> Result<bool, Error> {
     match ended {
-        Ended::Silent(lanes) => {
+        EndedLanes::Silent(lanes) => {
             for lane in lanes {
                 // Waits for a commit that still runs, and then finds that the lane has moved.
                 let silenced = "UPDATE lane SET dead = true WHERE id = $1 AND seq = $2 AND beat = $3 AND NOT dead";
@@ -110,7 +110,7 @@ async fn end(transaction: &Transaction<'_>, ended: Ended<'_>) -> Result<bool, Er
             }
             Ok(true)
         }
-        Ended::Own(id) => {
+        EndedLanes::Own(id) => {
             let ended = "UPDATE lane SET dead = true WHERE id = $1 AND NOT dead";
             Ok(transaction.execute(ended, &[&id.as_slice()]).await? == 1)
         }

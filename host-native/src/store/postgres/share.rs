@@ -22,7 +22,7 @@ pub(super) struct Shares<'s> {
 
 /// What a node does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ShareStep {
     /// Nothing.
     Rest,
     /// It takes so many free slots.
@@ -33,23 +33,23 @@ pub(super) enum Step {
 
 impl Shares<'_> {
     /// Returns what the node does next.
-    pub fn step(&self) -> Step {
+    pub fn step(&self) -> ShareStep {
         let fair = usize::from(SLOTS).div_ceil(self.nodes.max(1));
         let own: usize = self.own.iter().map(|(_, slots)| slots).sum();
         if self.free > 0 && self.are_left {
-            return Step::Take(self.free);
+            return ShareStep::Take(self.free);
         }
         if self.free > 0 && own < fair {
-            return Step::Take(self.free.min(fair - own));
+            return ShareStep::Take(self.free.min(fair - own));
         }
         let excess = own.saturating_sub(fair);
         if !self.is_calm || excess <= fair / SLACK {
-            return Step::Rest;
+            return ShareStep::Rest;
         }
         // The smallest lane that suffices is given up, so that most accounts notice nothing; else the largest.
         let enough = self.own.iter().filter(|(_, slots)| *slots >= excess).min_by_key(|(_, slots)| *slots);
         let given = enough.or_else(|| self.own.iter().max_by_key(|(_, slots)| *slots));
-        given.map_or(Step::Rest, |(id, slots)| Step::Give(*id, slots.saturating_sub(excess)))
+        given.map_or(ShareStep::Rest, |(id, slots)| ShareStep::Give(*id, slots.saturating_sub(excess)))
     }
 }
 
@@ -61,32 +61,32 @@ mod tests {
 
     const ALL: usize = SLOTS as usize;
 
-    fn step(nodes: usize, own: &[usize], free: usize) -> Step {
+    fn step(nodes: usize, own: &[usize], free: usize) -> ShareStep {
         let own: Vec<_> = own.iter().zip(1_u8..).map(|(slots, id)| ([id; 16], *slots)).collect();
         Shares { nodes, own: &own, free, are_left: false, is_calm: true }.step()
     }
 
     #[test]
     fn each_takes_its_share_of_what_is_free() {
-        assert_eq!(step(1, &[], ALL), Step::Take(ALL));
-        assert_eq!(step(2, &[], ALL), Step::Take(512));
-        assert_eq!(step(3, &[300], 724), Step::Take(42));
-        assert_eq!(step(2, &[512], 512), Step::Rest, "the rest is the other's");
+        assert_eq!(step(1, &[], ALL), ShareStep::Take(ALL));
+        assert_eq!(step(2, &[], ALL), ShareStep::Take(512));
+        assert_eq!(step(3, &[300], 724), ShareStep::Take(42));
+        assert_eq!(step(2, &[512], 512), ShareStep::Rest, "the rest is the other's");
         let own = [([1; 16], 512)];
         let left = Shares { nodes: 2, own: &own, free: 512, are_left: true, is_calm: true };
-        assert_eq!(left.step(), Step::Take(512), "but not for long");
+        assert_eq!(left.step(), ShareStep::Take(512), "but not for long");
     }
 
     #[test]
     fn who_has_too_much_gives_a_lane_up() {
-        assert_eq!(step(2, &[ALL], 0), Step::Give([1; 16], 512));
-        assert_eq!(step(2, &[512, 512], 0), Step::Give([1; 16], 0));
-        assert_eq!(step(3, &[100, 500, 300], 0), Step::Give([2; 16], 0), "no lane is small enough");
-        assert_eq!(step(3, &[512, 512], 0), Step::Give([2; 16], 0));
-        assert_eq!(step(3, &[342 + 42], 0), Step::Rest, "a little more is no reason");
+        assert_eq!(step(2, &[ALL], 0), ShareStep::Give([1; 16], 512));
+        assert_eq!(step(2, &[512, 512], 0), ShareStep::Give([1; 16], 0));
+        assert_eq!(step(3, &[100, 500, 300], 0), ShareStep::Give([2; 16], 0), "no lane is small enough");
+        assert_eq!(step(3, &[512, 512], 0), ShareStep::Give([2; 16], 0));
+        assert_eq!(step(3, &[342 + 42], 0), ShareStep::Rest, "a little more is no reason");
         let own = [([1; 16], ALL)];
         let new = Shares { nodes: 2, own: &own, free: 0, are_left: false, is_calm: false };
-        assert_eq!(new.step(), Step::Rest, "a node that has just come may go again");
+        assert_eq!(new.step(), ShareStep::Rest, "a node that has just come may go again");
     }
 
     proptest! {
@@ -120,12 +120,12 @@ mod tests {
         for at in 0..nodes.len() {
             let next = step(nodes.len(), &nodes[at], *free);
             match next {
-                Step::Rest => continue,
-                Step::Take(slots) => {
+                ShareStep::Rest => continue,
+                ShareStep::Take(slots) => {
                     nodes[at].push(slots);
                     *free -= slots;
                 }
-                Step::Give(id, keep) => {
+                ShareStep::Give(id, keep) => {
                     let given = nodes[at].remove(usize::from(id[0]) - 1);
                     *free += given - keep;
                     nodes[at].extend(Some(keep).filter(|keep| *keep > 0));
