@@ -124,6 +124,22 @@ fn two_nodes_have_the_rows_of_all_accounts_between_them() {
     }
 }
 
+/// A node that made a lane and lost its answer takes the slots again, as it would of any other node.
+#[test]
+fn a_lane_that_never_began_is_taken_over_by_its_own_node() {
+    let site = Site::new();
+    let cluster = Cluster::join(&site.url(), "127.0.0.1:1", Arc::new(Clock::at(None))).expect("a node");
+    let lane = "decode(repeat('01', 16), 'hex')";
+    site.value(&format!(
+        "INSERT INTO switchboard.lane (id, token, node) SELECT {lane}, {lane}, id FROM switchboard.node"
+    ));
+    site.value(&format!("UPDATE switchboard.slot SET lane = {lane}"));
+    let events = cluster.watch(|_| {}).expect("it looks");
+    let mut members = [Member { cluster, events, stores: Vec::new() }];
+    Member::settle(&mut members, 1);
+    put(&members[0].stores[0], row(3), b"three").expect("a commit");
+}
+
 #[test]
 fn what_one_changes_of_shared_rows_the_others_decide_over() {
     let site = Site::new();

@@ -1,7 +1,7 @@
 //! [`Lookout`]: looks at the nodes of a store again and again, and takes this one's share of the slots.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::RwLock;
@@ -102,9 +102,9 @@ impl Look {
         let nodes = "SELECT id, seen::text FROM node ORDER BY id";
         let (lanes, nodes) = tokio::try_join!(link.client.query(lanes, &[]), link.client.query(nodes, &[]))
             .map_err(|error| told(&error))?;
-        let lanes = lanes.iter().filter_map(living).collect();
-        if self.note_lanes(lanes) {
-            // A lane has the same slots for as long as it lives.
+        self.note_lanes(lanes.iter().filter_map(living).collect());
+        // A lane has the same slots for as long as it lives.
+        if self.map.lanes().iter().map(|lane| lane.id).ne(self.lanes.iter().map(|(lane, _)| lane.id)) {
             let slots = "SELECT id, lane FROM slot WHERE lane IS NOT NULL";
             let slots = link.client.query(slots, &[]).await.map_err(|error| told(&error))?;
             self.map = Arc::new(mapped(&self.lanes, &slots));
@@ -114,19 +114,16 @@ impl Look {
         Ok(())
     }
 
-    /// Notes which lanes live; returns whether they are others than before.
-    fn note_lanes(&mut self, lanes: Vec<Living>) -> bool {
+    /// Notes which lanes live.
+    fn note_lanes(&mut self, lanes: Vec<Living>) {
         let now = Instant::now();
         let before = std::mem::take(&mut self.lanes);
-        let is_same =
-            before.len() == lanes.len() && before.iter().zip(&lanes).all(|((one, _), lane)| one.id == lane.id);
         for lane in lanes {
             let known = before.iter().find(|(known, _)| known.id == lane.id);
             let since = known.filter(|(known, _)| *known == lane).map_or(now, |(_, since)| *since);
             self.has_heard |= known.is_some_and(|(known, _)| *known != lane);
             self.lanes.push((lane, since));
         }
-        !is_same || before.is_empty()
     }
 
     fn note_nodes(&mut self, nodes: &[Row]) {
@@ -148,10 +145,10 @@ impl Look {
         self.has_heard
     }
 
-    /// Returns the lanes of other nodes that were not heard of for long enough.
+    /// Returns the lanes that were not heard of for long enough; one of this node may be among them, if it was made and
+    /// could not begin.
     pub fn silent(&self) -> Vec<Living> {
-        let silent =
-            self.lanes.iter().filter(|(lane, since)| lane.node != self.presence.id && since.elapsed() >= SILENCE);
+        let silent = self.lanes.iter().filter(|(_, since)| since.elapsed() >= SILENCE);
         silent.map(|(lane, _)| lane.clone()).collect()
     }
 
@@ -164,9 +161,10 @@ impl Look {
         std::iter::once(self.presence.id).chain(others.map(|(id, _)| *id)).collect()
     }
 
-    /// Returns the lanes of this node, and their slots.
+    /// Returns the lanes of this node that are heard of, and their slots.
     fn own(&self) -> Vec<(Id, usize)> {
-        let own = self.lanes.iter().filter(|(lane, _)| lane.node == self.presence.id);
+        let is_own = |(lane, since): &&(Living, Instant)| lane.node == self.presence.id && since.elapsed() < SILENCE;
+        let own = self.lanes.iter().filter(is_own);
         own.map(|(lane, _)| (lane.id, self.map.slots_of(&lane.id))).collect()
     }
 
@@ -233,7 +231,7 @@ pub(super) async fn begun(
         ended: tokio::sync::watch::Sender::new(None),
         clock: Arc::clone(clock),
         presence: presence.clone(),
-        told: std::sync::OnceLock::new(),
+        told: OnceLock::new(),
         slots: Arc::new(lane.slots),
         id: lane.id,
         target: target.clone(),

@@ -6,7 +6,7 @@ use super::fence::Id;
 use super::place::{self, SLOTS};
 
 /// Which lane has the rows of which accounts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotMap {
     lanes: Vec<MappedLane>,
     /// For each slot the place of its lane among them.
@@ -22,6 +22,13 @@ pub struct MappedLane {
     pub node: Id,
     /// Where that one is reached, HOST:PORT, if it is.
     pub address: Option<Arc<str>>,
+}
+
+impl Default for SlotMap {
+    /// Nobody has any slot.
+    fn default() -> Self {
+        Self::of(Vec::new(), [])
+    }
 }
 
 impl SlotMap {

@@ -1,6 +1,7 @@
 //! Lanes are made and ended in one transaction at a time: a lane has the same slots for as long as it lives, and slots of
 //! lanes that have ended are nobody's until a new lane is made of them.
 
+use switchboard_core::key;
 use switchboard_core::view::{Found, Order, Read, Scan};
 use tokio_postgres::{Client, Error, Transaction};
 
@@ -12,7 +13,6 @@ use super::lookout::Living;
 use super::place::Slots;
 use super::rows::KnownRows;
 use crate::store::StoreError;
-use switchboard_core::key;
 
 const WHAT: &str = "the store cannot be opened";
 /// Slots of lanes that have ended, and of none.
@@ -26,7 +26,7 @@ const FORGOTTEN: &str = "DELETE FROM lane WHERE dead AND NOT EXISTS (SELECT 1 FR
 /// Lanes that end when another is made.
 #[derive(Clone, Copy)]
 pub(super) enum EndedLanes<'l> {
-    /// Lanes of other nodes, which were silent since they were seen so.
+    /// Lanes that were silent since they were seen so.
     Silent(&'l [Living]),
     /// The node's own lane, which commits no more; the new one has slots of it.
     Own(&'l Id),
