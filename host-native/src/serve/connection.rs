@@ -192,11 +192,11 @@ fn routed(front: &Arc<Front>, request: Dispatched) -> Routed {
     };
     let Dispatched { head, body, origin, handed, .. } = request;
     if store::is_for(&host, &head, origin.door) {
-        let answer = message(Arc::clone(front), (host, running), (head, coming(body)), origin, handed);
+        let answer = message(Arc::clone(front), (host, running), (head, body.coming()), origin, handed);
         return Routed::Other(Box::pin(answer));
     }
     let request = exchange::request_of(&head, &body, origin.client, origin.door);
-    Routed::Here(host, running, request, coming(body))
+    Routed::Here(host, running, request, body.coming())
 }
 
 /// Tells another node of news of waiting calls.
@@ -242,13 +242,6 @@ async fn message(
 fn several(target: &str, account: u32) -> Response<ResponseBody> {
     tracing::error!(target, account, "a request wants the rows of several writers");
     response(Refusal::Unavailable.reply_to(target), None)
-}
-
-fn coming(body: Unsent) -> Coming {
-    match body {
-        Unsent::Coming(body, unfinished) => Coming::new(body, unfinished),
-        Unsent::Read(bytes) => Coming::read(bytes),
-    }
 }
 
 /// Passes a request on to the node that serves; takes it back once that is this one.

@@ -18,15 +18,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::exchange;
 use super::front::Front;
-use super::incoming::{Coming, Intake};
+use super::incoming::Coming;
 use super::pass::{self, Dispatched, Origin, Unsent};
 use super::response::{ResponseBody, full};
 use super::routes::{OwnHost, Serving};
 use crate::limiter::RateDecisions;
-use crate::room::{Held, Holder};
 
-/// Most bytes of such a request; a heartbeat of ten thousand calls has fewer.
-const BODY_BYTES_MAX: usize = 1 << 20;
 /// How often other nodes are looked at although no news has come.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -44,39 +41,40 @@ struct Asked<'f> {
     origin: Origin,
 }
 
-/// Returns what a request asks of all accounts, if it does, and several writers have them.
-pub fn wanted(front: &Front, request: &Dispatched) -> Option<ForAll> {
+/// Returns what a request asks of all accounts, if it does, and several writers have them; and the host that sees whether
+/// it may. A node without a host passes it on like any other request.
+pub fn wanted(front: &Front, request: &Dispatched) -> Option<(Arc<OwnHost>, ForAll)> {
     let wanted = parts::for_all(request.head.uri.path()).filter(|_| request.head.method == Method::POST)?;
-    (front.is_shared() || request.origin.is_part).then_some(wanted)
+    let host = front.own().into_iter().next()?;
+    (front.is_shared() || request.origin.is_part).then_some((host, wanted))
 }
 
 /// Answers such a request.
-pub async fn answer(front: Arc<Front>, wanted: ForAll, request: Dispatched) -> Response<ResponseBody> {
-    let Dispatched { head, body, origin, .. } = request;
-    let (body, _held) = match read(&front, body, &head).await {
-        Ok(read) => read,
-        Err(refusal) => return pass::refused(&head, refusal),
+pub async fn answer(
+    front: Arc<Front>,
+    (host, wanted): (Arc<OwnHost>, ForAll),
+    Dispatched { head, body, origin, .. }: Dispatched,
+) -> Response<ResponseBody> {
+    let request = exchange::request_of(&head, &body, origin.client, origin.door);
+    let running = host.run();
+    let (request, _held) = match exchange::admit(&host.host, request, body.coming()).await {
+        Ok(admitted) => admitted,
+        Err(refused) => return *refused,
     };
-    let asked = Asked { front: &front, head, origin };
+    let Body::Full(body) = request.body else {
+        // It says what is wrong with it.
+        let answer = exchange::carry(&host.host, request, Coming::read(Bytes::new()), RateDecisions::default()).await;
+        return answer.unwrap_or_else(|_| pass::refused(&head, Refusal::Unavailable));
+    };
+    // Whoever waits for calls does not keep the host from giving its lane up.
+    drop(running);
+    let (asked, body) = (Asked { front: &front, head, origin }, Bytes::from(body));
     let answer = match wanted {
         ForAll::Claim => asked.claim(&body).await,
         ForAll::Heartbeat => asked.heartbeat(&body).await,
         ForAll::Check => asked.check(&body).await,
     };
     answer.unwrap_or_else(|| pass::refused(&asked.head, Refusal::Unavailable))
-}
-
-async fn read(front: &Front, body: Unsent, head: &request::Parts) -> Result<(Bytes, Option<Held>), Refusal> {
-    let (coming, unfinished) = match body {
-        Unsent::Read(bytes) => return Ok((bytes, None)),
-        Unsent::Coming(coming, unfinished) => (coming, unfinished),
-    };
-    let mut intake = Intake::new(&front.rooms, Holder::Service, head.uri.path().len() as u64)?;
-    match intake.read(Coming::new(coming, unfinished), BODY_BYTES_MAX).await? {
-        Body::Full(bytes) => Ok((bytes.into(), Some(intake.done()))),
-        Body::TooLarge => Err(Refusal::TooLarge(BODY_BYTES_MAX)),
-        _ => Err(Refusal::BadRequest("The body broke off.".into())),
-    }
 }
 
 impl Asked<'_> {

@@ -196,15 +196,42 @@ pub async fn admitted(
         Verdict::Read(_) | Verdict::Write | Verdict::Store(_) => 0,
     };
     let holder = host.holder(&request, told);
-    let taken = if let Body::Full(bytes) = &request.body {
-        host.rooms.bodies.try_take(holder, head_bytes(&request) + bytes.len() as u64).map(|held| (None, held))
-    } else {
-        intake(host, holder, &request, body, max).await.map(|(body, held)| (Some(body), held))
+    let was_read = match &request.body {
+        Body::None | Body::Pending => None,
+        Body::Full(bytes) => Some(bytes.len() as u64),
+        Body::Cut | Body::TooLarge => Some(0),
+    };
+    let taken = match was_read {
+        Some(bytes) => host.rooms.bodies.try_take(holder, head_bytes(&request) + bytes).map(|held| (None, held)),
+        None => intake(host, holder, &request, body, max).await.map(|(body, held)| (Some(body), held)),
     };
     match taken {
         Ok((body, held)) => Ok((Request { body: body.unwrap_or(request.body), ..request }, held, holder)),
         Err(full) => Err(Stopped::Refused(host.refused(&request, full, &seed))),
     }
+}
+
+/// Checks a write before its body is read, and reads it, for a caller who carries it out; the error is its answer.
+pub async fn admit(
+    host: &Host,
+    request: Request,
+    body: Coming,
+) -> Result<(Request, Held), Box<Response<ResponseBody>>> {
+    let (began, method, target) = (Instant::now(), request.method, request.target.clone());
+    let (operation, place) = (host.service.operation(method, &target), Place::of(&request));
+    let stopped = match host.clock.seed() {
+        Ok(seed) => match admitted(host, request, body, &RateDecisions::default(), seed).await {
+            Ok((request, held, _)) => return Ok((request, held)),
+            Err(stopped) => stopped,
+        },
+        Err(_) => Stopped::Refused(server_error(&target, "")),
+    };
+    let reply = match stopped {
+        Stopped::Refused(reply) => reply,
+        Stopped::Handed(_) => Refusal::Unavailable.reply_to(&target),
+    };
+    log(host, operation, method, &reply, began, place);
+    Err(Box::new(response(reply, None)))
 }
 
 async fn write(

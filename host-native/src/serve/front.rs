@@ -87,10 +87,15 @@ impl Front {
     /// part is dropped.
     pub fn here(&self, account: impl FnOnce() -> Option<u32>) -> Option<(Arc<Host>, Running)> {
         // Counted while nobody can change who serves: who waits for the end of all sees it.
-        match self.routes.borrow().of(account()) {
-            Serving::Here(own) => Some((Arc::clone(&own.host), own.run())),
-            _ => None,
-        }
+        let routes = self.routes.borrow();
+        let own = match routes.sole() {
+            Some(own) => Arc::clone(own),
+            None => match routes.of(account()) {
+                Serving::Here(own) => own,
+                _ => return None,
+            },
+        };
+        Some((Arc::clone(&own.host), own.run()))
     }
 
     /// Returns who serves an account.

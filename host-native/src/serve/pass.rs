@@ -22,6 +22,7 @@ use switchboard_core::http::request::Door;
 use tokio::time::Instant;
 
 use super::front::{Front, account_in};
+use super::incoming::Coming;
 use super::response::{ResponseBody, full, response};
 use super::routes::{Destination, Serving};
 use super::seats::Unfinished;
@@ -107,6 +108,16 @@ pub enum Unsent {
     Read(Bytes),
 }
 
+impl Unsent {
+    /// Returns it as a body to be read.
+    pub fn coming(self) -> Coming {
+        match self {
+            Self::Coming(body, unfinished) => Coming::new(body, unfinished),
+            Self::Read(bytes) => Coming::read(bytes),
+        }
+    }
+}
+
 /// What became of a request.
 pub enum PassedOn {
     /// It was answered.
@@ -166,9 +177,7 @@ impl NodeLink {
         }
         Some(request)
     }
-}
 
-impl NodeLink {
     /// Asks a node for something of its own; `None` if it does not answer so.
     pub async fn ask(&self, node: &str, target: &str) -> Option<Bytes> {
         let head = Request::get(target).body(()).ok()?.into_parts().0;
@@ -195,15 +204,7 @@ pub async fn part(
     let mut request = passing.request(head, node, origin, Source::of(Unsent::Read(body)))?;
     request.headers_mut().insert(CONTENT_LENGTH, length);
     let answer = tokio::time::timeout(PATIENCE, passing.client.request(request)).await.ok()?.ok()?;
-    let (head, body) = answer.into_parts();
-    let (held, headers) = (Some(held), lasting(&head.headers));
-    let body = body.map_err(std::io::Error::other).map_frame(move |frame| {
-        let _ = &held;
-        frame
-    });
-    let mut response = Response::new(body.boxed());
-    (*response.status_mut(), *response.headers_mut()) = (head.status, headers);
-    Some(response)
+    Some(passed_back(answer, held, front.to(None), node.into()))
 }
 
 /// Returns the headers that are for the other end, without those of the connection.

@@ -142,10 +142,17 @@ impl Routes {
         self.map.free() == 0 && self.map.lanes().iter().all(|lane| self.has(lane.id) || self.other(lane).is_some())
     }
 
+    /// Returns the host that serves everything, if one does.
+    pub fn sole(&self) -> Option<&Arc<OwnHost>> {
+        self.own.first().filter(|own| own.lane.is_none())
+    }
+
     /// Returns who serves an account; of a request that names none any does.
     pub fn of(&self, account: Option<u32>) -> Serving {
+        if let Some(sole) = self.sole() {
+            return Serving::Here(Arc::clone(sole));
+        }
         let serving = match (self.own.as_slice(), account) {
-            ([one], _) if one.lane.is_none() => Serving::Here(Arc::clone(one)),
             (_, Some(account)) => self.of_account(account),
             ([first, ..], None) => Serving::Here(Arc::clone(first)),
             ([], None) => {

@@ -1,12 +1,14 @@
 //! Accounts shared out between nodes: each serves some, any may be asked for all.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard_nodes::{Agency, Load, Site};
 use switchboard_tests::house::{assistant, trunk};
-use switchboard_tests::server::{Server, call};
+use switchboard_tests::server::{Server, call, send};
 
 /// Leads that are made between two events.
 const BETWEEN: usize = 20;
@@ -156,6 +158,34 @@ fn engines_serve_the_accounts_of_all_nodes() {
     for node in nodes {
         let listed = ask(node, "GET", "/engine/trunks", own, None);
         assert_eq!(listed["trunks"].as_array().map(Vec::len), Some(ACCOUNTS), "{listed}");
+    }
+}
+
+/// Whoever shows no token is refused by its head: nothing of its body is waited for, or asked of other nodes.
+#[test]
+fn strangers_ask_nothing_of_all_accounts() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    spread(&site, &[&first, &second]);
+    let (metrics, until) = (format!("{}/metrics", second.text("url")), Instant::now() + Duration::from_secs(10));
+    let serves = || send("GET", &metrics, first.text("admin_token"), &[], &[]).2;
+    while !String::from_utf8_lossy(&serves()).contains("switchboard_serves 1") {
+        assert!(Instant::now() < until, "its lane does not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for path in ["/engine/claim", "/engine/heartbeat", "/engine/checks/7"] {
+        let address = second.text("url").trim_start_matches("http://");
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(4))).expect("a socket");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).expect("it is sent");
+        // Its sender is heard out for a moment, and refused.
+        stream.shutdown(Shutdown::Write).expect("a socket");
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).expect("an answer");
+        assert!(line.contains(" 401 "), "{path}: {line}");
     }
 }
 
