@@ -28,7 +28,7 @@ pub use backend::StoreEnd;
 use embedded::Embedded;
 use memory::MemoryRows;
 use postgres::Postgres;
-pub use postgres::{Cluster, ClusterEvent, ClusterEvents, DatabaseFill, MappedLane, SlotMap};
+pub use postgres::{Cluster, ClusterEvent, ClusterEvents, DatabaseFill, LaneId, MappedLane, SlotMap};
 pub use rows::{Admission, RowsView, Snapshot, StoredVisitor};
 pub use write::{Write, WriteView};
 
@@ -179,7 +179,7 @@ impl Store {
     }
 
     /// Returns the id of the lane that its rows are; `None` if it shares them with nobody.
-    pub fn lane(&self) -> Option<[u8; 16]> {
+    pub fn lane(&self) -> Option<LaneId> {
         self.backend.lane()
     }
 

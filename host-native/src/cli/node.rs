@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use switchboard::serve::{self, Entrance, Front, Routes};
-use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, Store, StoreEnd};
+use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, LaneId, Store, StoreEnd};
 use switchboard_core::seed::Seed;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
@@ -29,8 +29,6 @@ const SUCCESSOR: Duration = Duration::from_secs(5);
 const SEEN: Duration = Duration::from_millis(500);
 /// Lanes that have ended and were not taken notice of.
 const ENDS: usize = 16;
-
-type LaneId = [u8; 16];
 
 /// A node whose listeners are open.
 struct Node<'p> {
@@ -107,9 +105,7 @@ impl Node<'_> {
     /// Serves this node's share, until it is told to stop.
     async fn live(&mut self, mut ends: mpsc::Receiver<(LaneId, StoreEnd)>) -> Result<(), Failed> {
         let front = Arc::clone(&self.front);
-        let mut events = self.cluster.watch(move |map| {
-            front.change(|routes| routes.map(map));
-        })?;
+        let mut events = self.cluster.watch(move |map| front.change(|routes| routes.map(map)))?;
         let (mut signals, mut routes) = (Signals::new()?, self.front.watch());
         loop {
             tokio::select! {
@@ -151,7 +147,7 @@ impl Node<'_> {
     fn ended(&mut self, lane: LaneId, why: StoreEnd) -> Result<(), Failed> {
         // One that was given up is known to have ended.
         let Some(reign) = self.reigns.remove(&lane) else { return Ok(()) };
-        self.front.change(|routes| routes.end(lane));
+        self.front.end(lane);
         reign.stop();
         match why {
             StoreEnd::Replaced => {
@@ -178,7 +174,7 @@ impl Node<'_> {
     }
 
     async fn hand_over(&self, reign: &Reign, lane: LaneId, keep: usize) -> Option<Store> {
-        let own = self.front.change(|routes| routes.end(lane)).flatten();
+        let own = self.front.end(lane);
         reign.stop();
         if let Some(own) = own {
             own.idle(FINISH).await;

@@ -19,6 +19,7 @@ use crate::host::Host;
 use crate::metrics::Metrics;
 use crate::room::Holder;
 use crate::rooms::Rooms;
+use crate::store::LaneId;
 
 /// Who comes in at a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,13 +64,18 @@ impl Front {
     }
 
     /// Changes who serves.
-    pub fn change<T>(&self, change: impl FnOnce(&mut Routes) -> T) -> Option<T> {
-        let mut changed = None;
+    pub fn change(&self, change: impl FnOnce(&mut Routes)) {
         self.routes.send_modify(|routes| {
-            changed = Some(change(routes));
-            self.metrics.serves(routes.serves_here());
+            change(routes);
+            self.metrics.serves(!routes.own().is_empty());
         });
-        changed
+    }
+
+    /// Has the host of a lane serve no more, and returns it.
+    pub fn end(&self, lane: LaneId) -> Option<Arc<OwnHost>> {
+        let mut ended = None;
+        self.change(|routes| ended = routes.end(lane));
+        ended
     }
 
     /// Has a host serve its lane, or everything.

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::host::Host;
-use crate::store::SlotMap;
+use crate::store::{LaneId, MappedLane, SlotMap};
 
 /// How often running requests are counted while their end is waited for.
 const LOOK: Duration = Duration::from_millis(5);
@@ -30,7 +30,7 @@ pub enum Serving {
 pub struct OwnHost {
     /// The host.
     pub host: Arc<Host>,
-    lane: Option<[u8; 16]>,
+    lane: Option<LaneId>,
     running: AtomicUsize,
 }
 
@@ -94,7 +94,7 @@ impl Routes {
     }
 
     /// Removes the host of a lane.
-    pub fn end(&mut self, lane: [u8; 16]) -> Option<Arc<OwnHost>> {
+    pub fn end(&mut self, lane: LaneId) -> Option<Arc<OwnHost>> {
         let at = self.own.iter().position(|own| own.lane == Some(lane))?;
         Some(self.own.remove(at))
     }
@@ -130,11 +130,6 @@ impl Routes {
     /// Returns whether no request is kept waiting any more.
     pub fn is_gone(&self) -> bool {
         self.is_gone
-    }
-
-    /// Returns whether this process serves anything.
-    pub fn serves_here(&self) -> bool {
-        !self.own.is_empty()
     }
 
     /// Returns whether each account is served, by this process or another one.
@@ -178,12 +173,12 @@ impl Routes {
         }
     }
 
-    fn has(&self, lane: [u8; 16]) -> bool {
+    fn has(&self, lane: LaneId) -> bool {
         self.own.iter().any(|own| own.lane == Some(lane))
     }
 
     /// Returns where a lane of another process is reached.
-    fn other(&self, lane: &crate::store::MappedLane) -> Option<Arc<str>> {
+    fn other(&self, lane: &MappedLane) -> Option<Arc<str>> {
         lane.address.clone().filter(|address| Some(address) != self.address.as_ref())
     }
 }

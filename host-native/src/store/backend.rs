@@ -9,7 +9,7 @@ use switchboard_core::key::Key;
 use switchboard_core::store::Change;
 use switchboard_core::view::{Read, RowVisitor, Scan, Stop};
 
-use super::StoreError;
+use super::{LaneId, StoreError};
 use crate::seal::KeyId;
 
 /// What a backend does meanwhile.
@@ -52,7 +52,7 @@ pub trait Backend: Send + Sync {
     fn hand_over(&self, keep: usize) -> BoxFuture<Option<Box<dyn Backend>>>;
 
     /// Returns the id of its lane, if it shares the rows with others.
-    fn lane(&self) -> Option<[u8; 16]> {
+    fn lane(&self) -> Option<LaneId> {
         None
     }
 

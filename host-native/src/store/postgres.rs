@@ -42,6 +42,7 @@ use crate::seal::KeyId;
 
 use cluster::Presence;
 pub use cluster::{Cluster, ClusterEvent, ClusterEvents};
+pub use fence::Id as LaneId;
 use fence::{Changes, Fence, Id, Uncommitted};
 pub use fill::DatabaseFill;
 use link::DatabaseLink;

@@ -168,7 +168,7 @@ fn strangers_ask_nothing_of_all_accounts() {
     let (first, second) = (site.node("first"), site.node("second"));
     spread(&site, &[&first, &second]);
     let (metrics, until) = (format!("{}/metrics", second.text("url")), Instant::now() + Duration::from_secs(10));
-    let serves = || send("GET", &metrics, first.text("admin_token"), &[], &[]).2;
+    let serves = || send("GET", &metrics, first.text("admin_token"), &[], []).2;
     while !String::from_utf8_lossy(&serves()).contains("switchboard_serves 1") {
         assert!(Instant::now() < until, "its lane does not begin");
         std::thread::sleep(Duration::from_millis(50));

@@ -55,7 +55,7 @@ pub enum ClusterEvent {
     /// This node has the rows of more slots.
     Taken(Store),
     /// The lane with this id has too many slots: it is to be given up, but for so many.
-    Excess([u8; 16], usize),
+    Excess(Id, usize),
 }
 
 /// What happens among the nodes of a store, one thing after the other.

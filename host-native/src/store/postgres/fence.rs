@@ -62,7 +62,7 @@ const MOVE: &str = "UPDATE lane SET seq = seq + 1, clock = $4 WHERE id = $1 AND 
 const RESOLVE: &str = "UPDATE lane SET token = $3 WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
 
 /// Random bytes that nobody else has.
-pub(super) type Id = [u8; 16];
+pub type Id = [u8; 16];
 
 /// Draws random bytes.
 pub(super) fn draw() -> Result<Id, StoreError> {
