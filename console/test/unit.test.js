@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -14,6 +14,7 @@ import { course, heard, ticks } from "../pages/call/model.js";
 import { headers, mapped } from "../pages/campaign/mapping.js";
 import { applies, place } from "../pages/assistant/sections.js";
 import { body, changes, form, initial, loadDocument } from "../schema.js";
+import { files } from "./tools/files.js";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
 
@@ -245,15 +246,6 @@ test("figures are written as people read them", () => {
     ["1:05", "1:02:05", "1:05.250", "950 ms", "1.25 s", "$0.0045", "$12.00", "3.3 MB", "LLM model", "Tools"],
   );
 });
-
-/** Files that are served, by path. @param {string} folder @returns {string[]} */
-function files(folder) {
-  return readdirSync(folder).flatMap((name) => {
-    const path = `${folder}${name}`;
-    if (/^(node_modules|test|\..*)$|\.d\.ts$|\.md$|^(package|package-lock|tsconfig)\.json$/.test(name)) return [];
-    return statSync(path).isDirectory() ? files(`${path}/`) : [path];
-  });
-}
 
 describe("what is served", () => {
   test("is at most 200 kB compressed", () => {

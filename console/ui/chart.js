@@ -22,7 +22,7 @@ function colorOf(box, name) {
   return found;
 }
 
-/** @param {{ label: string, x: number[], xName: string, series: Series[], shown?: (value: number) => string, xShown?: (value: number) => string }} props */
+/** `x` ascends. @param {{ label: string, x: number[], xName: string, series: Series[], shown?: (value: number) => string, xShown?: (value: number) => string }} props */
 export function Stacked({ label, x, xName, series, shown = String, xShown = String }) {
   const ref = useRef(/** @type {HTMLElement | null} */ (null));
   const key = JSON.stringify([x, series]);
@@ -75,7 +75,8 @@ function options(box, x, series, shown, xShown) {
     ticks: { show: false },
     font: "12px system-ui, sans-serif",
   };
-  const edge = x.length > 1 ? (x[1] - x[0]) / 2 : 0.5;
+  // Over a range without extent uPlot never ends.
+  const edge = x[1] > x[0] ? (x[1] - x[0]) / 2 : 0.5;
   return {
     width: box.clientWidth || 300,
     height: HEIGHT,

@@ -85,8 +85,9 @@ function Latency({ of, turns }) {
     ${
       turns.length > 1 &&
       html`<h3>${text.call.byTurn}</h3><${Stacked}
-        label=${text.call.byTurn} x=${turns.map(({ turn }) => turn)} xName=${text.call.turn}
-      series=${STAGES.filter((name) => turns.some((one) => one.stages[name])).map((name) => ({ name: text.call.stages[name], color: `--stage-${STAGES.indexOf(name) + 1}`, values: turns.map((one) => one.stages[name] ?? 0) }))} shown=${span} />`
+        label=${text.call.byTurn} x=${turns.map((_, at) => at)} xName=${text.call.turn}
+      series=${STAGES.filter((name) => turns.some((one) => one.stages[name])).map((name) => ({ name: text.call.stages[name], color: `--stage-${STAGES.indexOf(name) + 1}`, values: turns.map((one) => one.stages[name] ?? 0) }))} shown=${span}
+      xShown=${(/** @type {number} */ at) => String(turns[at]?.turn ?? "")} />`
     }
   <//>`;
 }

@@ -7,9 +7,11 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { files } from "./files.js";
 import { serve } from "./serve.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const HERE = join(ROOT, "console/");
 /** How long a service may take to answer first, milliseconds. */
 const START_MS = 60_000;
 
@@ -80,8 +82,11 @@ export async function start(flags = []) {
 
 /** Whether the binary serves this very console: then it is tested as it is served. @param {string} url */
 async function isEmbedded(url) {
-  const told = await fetch(new URL("/console/api.js", url));
-  return told.ok && (await told.text()) === readFileSync(new URL("../../api.js", import.meta.url), "utf8");
+  for (const path of files(HERE)) {
+    const told = await fetch(new URL(`/console/${path.slice(HERE.length)}`, url));
+    if (!told.ok || !Buffer.from(await told.arrayBuffer()).equals(readFileSync(path))) return false;
+  }
+  return true;
 }
 
 /** @returns {Promise<Endpoint>} */
