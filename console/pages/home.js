@@ -2,11 +2,11 @@
 
 import { get, post } from "../api.js";
 import { ago, count, label, minute, money, percent } from "../format.js";
-import { follow } from "../live.js";
 import { go, to } from "../router.js";
 import { has } from "../schema.js";
 import { text } from "../text.js";
-import { html, useEffect, useState } from "../ui/base.js";
+import { html } from "../ui/base.js";
+import { useFeed } from "../ui/feed.js";
 import { Badge, Await, Empty, Figures, Head, Panel } from "../ui/parts.js";
 import { useAction, useEvery, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
@@ -36,26 +36,6 @@ export default function Home() {
         columns=${callColumns()} rows=${data} href=${(/** @type {any} */ row) => to(`/calls/${row.id}`)}
         empty=${html`<${Empty} title=${text.calls.none} words=${text.calls.noneWords} />`} />`}<//>
     <//>`;
-}
-
-/** Follows the account's feed from now on. @param {() => void} told @returns {import("../live.js").State} */
-function useFeed(told) {
-  const [state, setState] = useState(/** @type {import("../live.js").State} */ ("connecting"));
-  useEffect(() => {
-    let stop = () => {};
-    let over = false;
-    get("/user/events", { limit: 1 }).then(
-      ({ last_seq: last }) => {
-        if (!over) stop = follow("/user/events", { after: last, message: told, state: setState });
-      },
-      () => {},
-    );
-    return () => {
-      over = true;
-      stop();
-    };
-  }, []);
-  return state;
 }
 
 /** Days that the figures of last week are the sum of. */

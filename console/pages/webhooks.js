@@ -1,13 +1,13 @@
 // Webhooks: what was sent and what came of it, the secrets that sign it, and the account's feed as it happens.
 
-import { get, post } from "../api.js";
+import { post } from "../api.js";
 import { span } from "../format.js";
-import { follow } from "../live.js";
 import { go, route, to } from "../router.js";
 import { parameters } from "../schema.js";
 import { text } from "../text.js";
-import { html, useEffect, useState } from "../ui/base.js";
+import { html, useState } from "../ui/base.js";
 import { confirm } from "../ui/dialog.js";
+import { useFeed } from "../ui/feed.js";
 import { Await, Badge, Copy, Empty, Head, Json, Notice, Panel, Tabs, Time } from "../ui/parts.js";
 import { useAction, useEvery, useGet } from "../ui/resource.js";
 import { Filters, Pager, Table } from "../ui/table.js";
@@ -131,29 +131,12 @@ function Secrets() {
 
 /** Events that are kept on the page. */
 const FEED_MAX = 200;
+/** Events of before that it begins with. */
+const FEED_BACK = 20;
 
 function Feed() {
   const [events, setEvents] = useState(/** @type {any[]} */ ([]));
-  const [state, setState] = useState(/** @type {import("../live.js").State} */ ("connecting"));
-  useEffect(() => {
-    let stop = () => {};
-    let over = false;
-    get("/user/events", { limit: 1 }).then(
-      ({ last_seq: last }) => {
-        if (!over)
-          stop = follow("/user/events", {
-            after: Math.max(0, last - 20),
-            state: setState,
-            message: (event) => setEvents((all) => [event, ...all].slice(0, FEED_MAX)),
-          });
-      },
-      () => setState("waiting"),
-    );
-    return () => {
-      over = true;
-      stop();
-    };
-  }, []);
+  const state = useFeed((event) => setEvents((all) => [event, ...all].slice(0, FEED_MAX)), FEED_BACK);
   return html`<${Panel} title=${text.webhooks.feed}
     actions=${html`<${Badge} state=${state} tone=${state === "live" ? "live" : "warn"} words=${text.live[state]} />`}>
     <p class="muted">${text.webhooks.feedWords}</p>

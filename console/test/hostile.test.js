@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { faultless, findings, go, launch, open, overflow, signIn, signInOperator } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { client, start } from "./tools/service.js";
-import { until } from "./tools/world.js";
+import { caller, until } from "./tools/world.js";
 
 /** Markup, a script's way out, a template, a change of direction, a very long word, characters beyond the BMP. */
 const EVIL = `"><img src=x onerror=hit()><script>hit()</script><a href="javascript:hit()">k</a>\${hit()}{{hit}}'\u202e\u2066${"W".repeat(60)}😀`;
@@ -54,30 +54,28 @@ async function spoil({ service: url, secrets, endpoint }) {
   const label = (await owner("POST", "/user/labels", { name: LONG, color: "pink" })).data.id;
   const variables = { evil: EVIL, deep: { list: [EVIL] } };
   const assistant = (
-    await owner("POST", "/user/assistant", {
-      name: EVIL,
-      voice_id: 1,
-      language_id: 1,
-      type: "outbound",
-      mode: "pipeline",
-      timezone: "Etc/UTC",
-      llm_model_id: 1,
-      initial_message: SHORT,
-      system_prompt: `${EVIL} {{open}} {{evil}}`,
-      variables,
-      tool_ids: [tool],
-      knowledgebase_id: knowledge,
-      folder_id: folder,
-      label_ids: [label],
-      record: true,
-      voice_mail_message: EVIL,
-      reengagement_prompt: EVIL,
-      webhook_url: `${endpoint.url}/hook`,
-      is_webhook_active: true,
-      filler_config: { neutral: [SHORT] },
-      tools: [{ type: "end_call", description: EVIL }],
-      post_call_schema: [{ name: "evil", type: "string", description: EVIL }],
-    })
+    await owner(
+      "POST",
+      "/user/assistant",
+      caller({
+        name: EVIL,
+        initial_message: SHORT,
+        system_prompt: `${EVIL} {{open}} {{evil}}`,
+        variables,
+        tool_ids: [tool],
+        knowledgebase_id: knowledge,
+        folder_id: folder,
+        label_ids: [label],
+        record: true,
+        voice_mail_message: EVIL,
+        reengagement_prompt: EVIL,
+        webhook_url: `${endpoint.url}/hook`,
+        is_webhook_active: true,
+        filler_config: { neutral: [SHORT] },
+        tools: [{ type: "end_call", description: EVIL }],
+        post_call_schema: [{ name: "evil", type: "string", description: EVIL }],
+      }),
+    )
   ).data.id;
   const campaign = (await owner("POST", "/user/campaigns", { name: EVIL, assistant_id: assistant })).data.id;
   const lead = (

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import { faultless, findings, go, launch, open, signIn } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { client, start } from "./tools/service.js";
+import { caller } from "./tools/world.js";
 
 const ASSISTANTS = 130;
 const TURNS = 1_500;
@@ -19,17 +20,8 @@ before(async () => {
   const owner = client(`${service.service}/api`, service.secrets.api_key);
   let first = 0;
   for (let at = 1; at <= ASSISTANTS; at += 1) {
-    const { data } = await owner("POST", "/user/assistant", {
-      name: `Assistant ${String(at).padStart(3, "0")}`,
-      voice_id: 1,
-      language_id: 1,
-      type: "outbound",
-      mode: "pipeline",
-      timezone: "Etc/UTC",
-      llm_model_id: 1,
-      initial_message: "Hello",
-      system_prompt: "Be brief.",
-    });
+    const own = { name: `Assistant ${String(at).padStart(3, "0")}` };
+    const { data } = await owner("POST", "/user/assistant", caller(own));
     first ||= data.id;
   }
   const long = await bring(service, first);

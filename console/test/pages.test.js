@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { faultless, findings, go, launch, open, overflow, signIn, signInOperator } from "./tools/browser.js";
 import { bring, play } from "./tools/engine.js";
 import { start } from "./tools/service.js";
-import { fill } from "./tools/world.js";
+import { fill, OPERATED } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
 /** @type {import("puppeteer-core").Browser} */ let browser;
@@ -66,16 +66,6 @@ const answering = () => [
   "/do-not-call",
   "/do-not-call/import",
 ];
-const operating = () => [
-  "/operator",
-  "/operator/accounts/1",
-  "/operator/plans",
-  "/operator/engines",
-  "/operator/queues",
-  "/operator/store",
-  "/operator/settings",
-  "/operator/prices",
-];
 const empty = [
   "/",
   "/calls",
@@ -133,7 +123,7 @@ describe("pages", () => {
   test("of the operator", async () => {
     const tab = await open(browser, service.url);
     await signInOperator(tab, service.secrets.admin_token);
-    await visit(tab, operating());
+    await visit(tab, OPERATED);
   });
 
   test("of a new account, which teach", async () => {

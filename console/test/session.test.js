@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { entered, faultless, go, launch, open, settled, signIn } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { client, start } from "./tools/service.js";
-import { until } from "./tools/world.js";
+import { caller, until } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
 /** @type {import("puppeteer-core").Browser} */ let browser;
@@ -19,20 +19,7 @@ import { until } from "./tools/world.js";
 before(async () => {
   service = await start();
   owner = client(`${service.service}/api`, service.secrets.api_key);
-  assistant = (
-    await owner("POST", "/user/assistant", {
-      name: "Anna",
-      voice_id: 1,
-      language_id: 1,
-      type: "outbound",
-      mode: "pipeline",
-      timezone: "Etc/UTC",
-      llm_model_id: 1,
-      initial_message: "Hello",
-      system_prompt: "Be brief.",
-      record: true,
-    })
-  ).data.id;
+  assistant = (await owner("POST", "/user/assistant", caller({ name: "Anna", record: true }))).data.id;
   browser = await launch();
 });
 after(async () => {

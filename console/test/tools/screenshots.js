@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { go, launch, open, signIn, signInOperator } from "./browser.js";
 import { bring, play } from "./engine.js";
 import { start } from "./service.js";
-import { fill } from "./world.js";
+import { fill, OPERATED } from "./world.js";
 
 const all = process.argv.includes("--all");
 const folder = all
@@ -80,16 +80,7 @@ const many = [
 
 /** @type {Picture[]} */
 const operating = all
-  ? [
-      "/operator",
-      "/operator/accounts/1",
-      "/operator/plans",
-      "/operator/engines",
-      "/operator/queues",
-      "/operator/store",
-      "/operator/settings",
-      "/operator/prices",
-    ].map((path) => ({ path, name: named(path) }))
+  ? OPERATED.map((path) => ({ path, name: named(path) }))
   : [{ name: "operator-queues", path: "/operator/queues" }];
 
 /** @param {string} path */

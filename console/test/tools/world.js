@@ -7,6 +7,31 @@ import { client } from "./service.js";
 
 const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Addresses of the operator's pages. */
+export const OPERATED = [
+  "/operator",
+  "/operator/accounts/1",
+  "/operator/plans",
+  "/operator/engines",
+  "/operator/queues",
+  "/operator/store",
+  "/operator/settings",
+  "/operator/prices",
+];
+
+/** The body of an assistant that calls people, with some members of its own. @param {Record<string, any>} own */
+export const caller = (own) => ({
+  voice_id: 1,
+  language_id: 1,
+  type: "outbound",
+  mode: "pipeline",
+  timezone: "Etc/UTC",
+  llm_model_id: 1,
+  initial_message: "Hello",
+  system_prompt: "Be brief.",
+  ...own,
+});
+
 /** Waits until `look` gives something. @template T @param {() => Promise<T | null | undefined | false>} look @param {string} what @param {number} [ms] @returns {Promise<T>} */
 export async function until(look, what, ms = 20_000) {
   for (const end = Date.now() + ms; Date.now() < end; await sleep(80)) {
