@@ -22,8 +22,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no folder for what is built")?);
     let mut lists = String::new();
     for (folder, name) in FOLDERS {
-        println!("cargo::rerun-if-changed={folder}");
         let base = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        // Not the whole folder: tools that are installed into it change nothing.
+        for served in entries(&base)? {
+            println!("cargo::rerun-if-changed={}", served.display());
+        }
         writeln!(lists, "/// Files of `{folder}`, in the order of their paths.")?;
         writeln!(lists, "pub static {name}: &[EmbeddedFile] = &[")?;
         for path in files(&base)? {
@@ -42,16 +45,24 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Returns the files of a folder and of those within it, sorted.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut found = Vec::new();
+    for path in entries(folder)? {
+        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns what a folder has that is served: files, and folders of them.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).ok_or("a file's name is not UTF-8")?;
         let is_left_out = LEFT_OUT.contains(&name) || LEFT_OUT_ENDS.iter().any(|end| name.ends_with(end));
-        if name.starts_with('.') || is_left_out {
-            continue;
+        if !name.starts_with('.') && !is_left_out {
+            found.push(path);
         }
-        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
     }
-    found.sort();
     Ok(found)
 }
 

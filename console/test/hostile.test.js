@@ -167,7 +167,8 @@ test("hostile texts stay texts on every page of the account", async () => {
   ]);
   // What was said is there, letter for letter.
   await go(tab, `/calls/${call}`);
-  assert.ok((await tab.page.$eval("ol.said", (one) => one.textContent ?? "")).includes(EVIL));
+  const said = await tab.page.waitForSelector("ol.said");
+  assert.ok((await said?.evaluate((one) => one.textContent ?? ""))?.includes(EVIL));
 });
 
 test("and in a conversation, a preview, a search, a tool's answer", async () => {

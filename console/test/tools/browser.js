@@ -2,8 +2,9 @@
 // the content security policy had to stop, no finding of axe.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import puppeteer from "puppeteer-core";
+import { options } from "./chromium.js";
 
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const WIDE = { width: 1360, height: 900 };
@@ -11,11 +12,7 @@ const WIDE = { width: 1360, height: 900 };
 /** @typedef {Awaited<ReturnType<typeof open>>} Tab */
 
 export async function launch() {
-  const found = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
-    (path) => path && existsSync(path),
-  );
-  if (!found) throw new Error("No Chromium: install one (`apt-get install chromium`), or name one in CHROMIUM.");
-  return puppeteer.launch({ executablePath: found, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return puppeteer.launch(await options());
 }
 
 /** A tab that notes what should not happen. @param {import("puppeteer-core").Browser} browser @param {string} url of the console's server */

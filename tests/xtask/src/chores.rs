@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::{programs, schemathesis, voice};
+use crate::{console, programs, schemathesis, voice};
 
 pub const WASM: &str = "wasm32-unknown-unknown";
 /// Packages that search for faults: built with overflow checks.
@@ -68,7 +68,7 @@ pub fn test(share: Share) -> Done {
     beside(schemathesis::each_commit, || rustdoc().and_then(|()| purity()).and_then(|()| separation()))?;
     licences()?;
     // Whoever listens and speaks in time does so alone.
-    if share == Share::All { voice::checks() } else { Ok(()) }
+    if share == Share::All { voice::checks().and_then(|()| console::checks()) } else { Ok(()) }
 }
 
 /// Does two chores at once.
@@ -179,7 +179,7 @@ pub fn hosts(rest: &[&str]) -> Done {
     let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
     arguments.extend(rest);
     let played = step_with("hosts", "cargo", &arguments, &tools);
-    let files = javascript_tests()?;
+    let files = test_files("host-wasm/js/test")?;
     let wanted: Vec<&str> = ["--test", "--test-concurrency=1", "--test-reporter=dot"]
         .into_iter()
         .chain(files.iter().map(String::as_str))
@@ -213,16 +213,15 @@ pub fn tools() -> Result<[(&'static str, String); 2], String> {
     Ok([("PATH", path), ("PLAYWRIGHT", playwright)])
 }
 
-/// Returns all test files of the JavaScript host.
-fn javascript_tests() -> Result<Vec<String>, String> {
-    let folder = root().join("host-wasm/js/test");
-    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+/// Returns all files of JavaScript tests in a folder.
+pub fn test_files(folder: &str) -> Result<Vec<String>, String> {
+    let entries = std::fs::read_dir(root().join(folder)).map_err(|error| error.to_string())?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.ends_with(".test.js"))
         .collect();
     names.sort();
-    Ok(names.into_iter().map(|name| format!("host-wasm/js/test/{name}")).collect())
+    Ok(names.into_iter().map(|name| format!("{folder}/{name}")).collect())
 }
 
 /// Runs a step that may fail: the report says what was not run.

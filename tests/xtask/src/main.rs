@@ -3,6 +3,7 @@
 mod book;
 mod chores;
 mod clients;
+mod console;
 mod figures;
 mod programs;
 mod schemathesis;
@@ -13,7 +14,7 @@ mod voice;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask test [--all] | voice | nodes | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
+const USAGE: &str = "usage: cargo xtask test [--all] | voice | nodes | console | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         ["test", "--all"] => chores::test(chores::Share::All),
         ["voice"] => voice::run(),
         ["nodes"] => chores::nodes(),
+        ["console"] => console::run(),
         ["component"] => chores::component(),
         ["edge"] => chores::edges(),
         ["openapi"] => chores::openapi(),
