@@ -1,5 +1,7 @@
 //! [`Host`]: all parts of a running service, and the loop around `step`.
 
+mod edge;
+mod read;
 mod scheduler;
 mod upload;
 
@@ -9,25 +11,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_core::http::base;
 use switchboard_core::http::caller::Credential;
-use switchboard_core::http::list::ListChunk;
 use switchboard_core::http::notice::Notice;
 use switchboard_core::http::refusal::Refusal;
-use switchboard_core::http::reply::{Content, Reply};
+use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::{Body, Request};
 use switchboard_core::http::route::Who;
 use switchboard_core::id;
-use switchboard_core::job;
 use switchboard_core::key::{self, Topic};
-use switchboard_core::outside::{Answer, Egress, Unwritten, Work};
+use switchboard_core::outside::{Answer, Egress, Work};
 use switchboard_core::rate::RateLimits;
-use switchboard_core::remote::region;
-use switchboard_core::remote::wire::{CommitCall, ReadAnswer, ReadCall};
 use switchboard_core::seed::Seed;
-use switchboard_core::service::{self, Service, figures};
+use switchboard_core::service::{self, Service};
 use switchboard_core::setup::Config;
-use switchboard_core::step::{Input, Outcome, Output, Send};
+use switchboard_core::step::{Outcome, Output, Send};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Read, Scene, Stop};
+use switchboard_core::view::Stop;
 
 use tokio::sync::{RwLock, oneshot, watch};
 
@@ -36,17 +34,16 @@ use crate::clock::Clock;
 use crate::edge::EdgeToken;
 use crate::extract::child::Extractor;
 use crate::follow::Follower;
-use crate::large::{LargeReads, Turn};
+use crate::large::LargeReads;
 use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
 use crate::news::{News, Waiting};
 use crate::room::{Held, Holder, UsedUp};
 use crate::rooms::Rooms;
 use crate::send::{Hearing, Outside, SendExecutor};
-use crate::sparse::Sparse;
-use crate::store::{Admission, Snapshot, Store, StoreError};
+use crate::store::Store;
 use crate::vault::Vault;
-use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput, guarded};
+use crate::writer::{Care, Exchange, Failure, Writer, WriterContext, WriterInput};
 
 /// The operation that hands calls to engines.
 const CLAIM: &str = "claimCalls";
@@ -197,69 +194,6 @@ impl Host {
         Ok((Arc::new(host), thread))
     }
 
-    /// Runs a write on a snapshot before its body is read, so that a refused one never waits for the writer.
-    pub async fn precheck(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Verdict {
-        match self.look(request, &[], told, seed, None).await {
-            Ok(Output { outcome: Outcome::ReadBody(max), .. }) => Verdict::Read(max),
-            Ok(Output { outcome: Outcome::StoreBody(upload), .. }) => Verdict::Store(upload.account),
-            Ok(output) if output.changes.is_empty() && output.sends.is_empty() => {
-                Verdict::Refused(self.reply_of(request, output, seed))
-            }
-            Ok(_) => Verdict::Write,
-            Err(Failure::Stopped(Stop::Elsewhere(account))) => Verdict::Elsewhere(account),
-            Err(failure) => Verdict::Refused(failure_reply(request, &failure, &seed)),
-        }
-    }
-
-    /// Answers a request that changes nothing, from a snapshot; the error is the account whose rows another writer has.
-    /// Accounts that read much wait for their turn.
-    pub async fn read(&self, request: &Request, told: &RateDecisions, seed: Seed) -> Result<Reply, u32> {
-        let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
-        let (mut turn, mut deadline) = (None, None);
-        loop {
-            let turns = turn.take().map_or(Turns::Known(&self.large), Turns::Taken);
-            let looked = self.look(request, &answers, told, seed, Some(turns)).await;
-            match looked {
-                Ok(Output { outcome: Outcome::Wait, sends, account, .. }) => {
-                    let payer = self.payer(request, told, account);
-                    Box::pin(self.perform(sends, &mut answers, payer, &mut hearing)).await;
-                }
-                Ok(Output { outcome: Outcome::Park(topic, until), .. }) => {
-                    let until = *deadline.get_or_insert(until);
-                    if !Box::pin(self.is_news(request, &answers, told, seed, (topic, until))).await {
-                        answers.push(Answer::Elapsed);
-                    }
-                }
-                Ok(output) => {
-                    let reply = self.reply_of(request, output, seed);
-                    self.large.note(reply.content.made().len(), || told.account());
-                    return Ok(reply);
-                }
-                Err(Failure::Stopped(Stop::Missing(_))) => match self.large.turn(self.holder(request, told)).await {
-                    Ok(taken) => turn = Some(taken),
-                    Err(full) => return Ok(self.refused(request, full, &seed)),
-                },
-                Err(Failure::Stopped(Stop::Elsewhere(account))) => return Err(account),
-                Err(failure) => return Ok(failure_reply(request, &failure, &seed)),
-            }
-        }
-    }
-
-    /// Returns the next piece of a list; `None` if it cannot be read any more, so that the answer breaks off.
-    pub async fn read_rest(&self, request: &Request, rest: Unwritten, told: &RateDecisions) -> Option<ListChunk> {
-        let seed = self.clock.seed().ok()?;
-        let turn = self.large.turn(self.holder(request, told)).await.ok()?;
-        // If the key was deleted meanwhile, the step refuses and the answer breaks off.
-        let looked = self.look(request, &[Answer::Rest(rest)], told, seed, Some(Turns::Taken(turn))).await;
-        match looked.ok()?.outcome {
-            Outcome::Reply(Reply { content: Content::Piece(piece), .. }) => {
-                self.large.note(piece.bytes.len(), || told.account());
-                Some(piece)
-            }
-            _ => None,
-        }
-    }
-
     /// Returns the holder that a request's resources count for: its account once known, the service for the operator
     /// and engines, else the client's address.
     pub fn holder(&self, request: &Request, told: &RateDecisions) -> Holder {
@@ -270,75 +204,6 @@ impl Host {
             Some(Who::Operator | Who::Engine) => Holder::Service,
             _ => base::client(&self.service.setup.config, request).map_or(Holder::Service, Holder::nobody),
         }
-    }
-
-    fn snapshot(&self) -> Result<Snapshot, Failure> {
-        self.store.snapshot().map_err(|error| unavailable(&error))
-    }
-
-    /// Runs a step on a snapshot; with `turns`, accounts that read much take theirs.
-    async fn look(
-        &self,
-        request: &Request,
-        answers: &[Answer],
-        told: &RateDecisions,
-        seed: Seed,
-        turns: Option<Turns<'_>>,
-    ) -> Result<Output, Failure> {
-        let large = if let Some(Turns::Known(large)) = turns { Some(large) } else { None };
-        let step = |snapshot: &Snapshot| {
-            let now = self.clock.now();
-            let limits = Admission { limiter: &self.limiter, told, now, full: self.store.is_full(), large };
-            let view = snapshot.view(Some(&limits));
-            let scene = Scene { now, seed, view: &view, careful: false };
-            guarded(&self.metrics, || self.service.step(&Input::Http(request, answers), &scene))
-        };
-        if self.spans(request) {
-            return self.on_whole(step).await;
-        }
-        match &turns {
-            Some(Turns::Taken(turn)) => self.on_snapshot(|snapshot| turn.read(|| step(snapshot))).await,
-            _ => self.on_snapshot(step).await,
-        }
-    }
-
-    /// Returns whether a request may read rows of many accounts, of which other writers have some.
-    fn spans(&self, request: &Request) -> bool {
-        let may = || matches!(self.service.who(request.method, &request.target), Some(Who::Operator | Who::Engine));
-        !self.store.is_whole() && !request.method.is_write() && may()
-    }
-
-    /// Reads from where rows are kept, whoever writes them.
-    async fn on_whole<T>(&self, read: impl Fn(&Snapshot) -> Result<T, Failure>) -> Result<T, Failure> {
-        let place = self.rooms.loads.take(Holder::Service).await;
-        let _place = place.map_err(|_| Failure::Unavailable)?;
-        tokio::task::block_in_place(|| read(&self.store.whole().map_err(|error| unavailable(&error))?))
-    }
-
-    /// Reads from a snapshot, again from a newer one when rows that it missed were loaded. What it read was true until it
-    /// had read it.
-    async fn on_snapshot<T>(&self, read: impl Fn(&Snapshot) -> Result<T, Failure>) -> Result<T, Failure> {
-        for _ in 0..LOADS_MAX {
-            let (read, shared) = {
-                let snapshot = self.snapshot()?;
-                (read(&snapshot), snapshot.shared())
-            };
-            match read {
-                Err(Failure::Stopped(Stop::Missing(missing))) if !missing.is_empty() => self.load(missing).await?,
-                read => {
-                    self.store.confirm().map_err(|error| unavailable(&error))?;
-                    let Some(shared) = shared else { return read };
-                    if self.store.is_current(shared).await.map_err(|error| unavailable(&error))? {
-                        return read;
-                    }
-                }
-            }
-        }
-        Err(Failure::Stopped(Stop::OverBudget))
-    }
-
-    async fn load(&self, missing: Vec<Read>) -> Result<(), Failure> {
-        self.store.load(missing).await.map_err(|error| unavailable(&error))
     }
 
     /// Executes a request that may change something through the writer, again after each set of answers it asked for.
@@ -471,17 +336,6 @@ impl Host {
         }
     }
 
-    /// Updates the job metrics from the store.
-    pub async fn tell_jobs(&self) {
-        let jobs = self.on_snapshot(|snapshot| job::figures(&snapshot.view(None)).map_err(Failure::Stopped)).await;
-        let Ok(jobs) = jobs else { return };
-        self.metrics.jobs(&jobs);
-        match self.on_snapshot(|snapshot| figures::figures(&snapshot.view(None)).map_err(Failure::Stopped)).await {
-            Ok(figures) => self.metrics.stored(&figures),
-            Err(failure) => tracing::warn!(?failure, "what the store holds cannot be counted"),
-        }
-    }
-
     /// Subscribes to a topic: commits from now on are news.
     pub fn subscribe(&self, topic: Topic) -> Waiting {
         self.news.subscribe(topic)
@@ -523,42 +377,6 @@ impl Host {
                 "a job came to nothing too often and was set aside: `switchboard jobs list` shows why"
             ),
         }
-    }
-
-    /// Executes the reads of a step at an edge node; `None` if something it read before no longer holds.
-    pub async fn read_for(&self, call: &ReadCall) -> Result<Option<ReadAnswer>, Failure> {
-        let told = RateDecisions::default();
-        self.on_snapshot(|snapshot| self.answer_for(call, snapshot, &told)).await
-    }
-
-    fn answer_for(
-        &self,
-        call: &ReadCall,
-        snapshot: &Snapshot,
-        told: &RateDecisions,
-    ) -> Result<Option<ReadAnswer>, Failure> {
-        let now = self.clock.now();
-        let limits = Admission { limiter: &self.limiter, told, now, full: false, large: None };
-        let view = snapshot.view(Some(&limits));
-        if !region::holds(&view, &call.seen).map_err(Failure::Stopped)? {
-            return Ok(None);
-        }
-        let admitted = match &call.shown {
-            Some(shown) => region::admit(&view, shown, now).map_err(Failure::Stopped)?,
-            None => None,
-        };
-        let found = region::carry_out(&view, &call.reads).map_err(Failure::Stopped)?;
-        let seed = self.clock.seed().map_err(|_| Failure::Stopped(Stop::Failed))?;
-        let rates = admitted.map(|(credential, rate)| {
-            self.note(credential);
-            (credential.bucket(), rate)
-        });
-        Ok(Some(ReadAnswer { now, seed, found, rates: rates.into_iter().collect() }))
-    }
-
-    /// Commits the changes of a step at an edge node, if everything it read still holds.
-    pub async fn commit_for(&self, call: CommitCall) -> Result<(), Failure> {
-        self.decide(WriterInput::Commit(call)).await.map(drop)
     }
 
     fn note(&self, credential: Credential) {
@@ -643,22 +461,6 @@ impl Host {
     fn claimed(&self) {
         self.careful_claims.store(self.careful_claims.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
     }
-}
-
-/// Who takes turns before a step is run.
-enum Turns<'h> {
-    /// Accounts that are known to read much: their step stops.
-    Known(&'h LargeReads),
-    /// This is the turn of such an account.
-    Taken(Turn),
-}
-
-fn unavailable(error: &StoreError) -> Failure {
-    static FAILED: Sparse = Sparse::new();
-    if let Some(more) = FAILED.more() {
-        tracing::error!(%error, more, "the store failed");
-    }
-    Failure::Unavailable
 }
 
 fn failure_reply(request: &Request, failure: &Failure, seed: &Seed) -> Reply {

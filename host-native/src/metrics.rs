@@ -74,16 +74,18 @@ impl StoreGauges {
     }
 
     fn set(&self, figures: &StoreFigures) {
+        // What is not among the figures is not shown: an engine without a call, all of a node that serves nothing more.
+        self.calls.clear();
         for (status, calls) in &figures.calls {
             self.calls.get_or_create(&StatusLabel { status }).set(*calls);
         }
-        // An engine without a call is not among the figures.
         self.engine_calls.clear();
         for (engine, calls) in &figures.engine_calls {
             self.engine_calls.get_or_create(&EngineLabel { engine: *engine }).set(*calls);
         }
         self.campaigns_running.set(figures.campaigns_running);
         self.deliveries_waiting.set(figures.deliveries_waiting);
+        self.jobs.clear();
         for queue in &figures.queues {
             for (state, jobs) in [("waiting", queue.waiting), ("running", queue.running)] {
                 self.jobs.get_or_create(&QueueLabels { kind: queue.name.word(), state }).set(jobs.into());
@@ -319,7 +321,8 @@ mod tests {
         metrics.answered("claimCalls", 200, Duration::from_secs(20));
         let calls = vec![("ringing", 2)];
         metrics.stored(&StoreFigures { calls, engine_calls: [(3, 1)].into(), ..StoreFigures::default() });
-        metrics.stored(&StoreFigures { campaigns_running: 4, deliveries_waiting: 5, ..StoreFigures::default() });
+        let calls = vec![("ringing", 2)];
+        metrics.stored(&StoreFigures { calls, campaigns_running: 4, deliveries_waiting: 5, ..StoreFigures::default() });
         let text = metrics.text(9, true);
         assert!(!text.contains("switchboard_engine_calls{"), "an engine that has no call any more: {text}");
         for line in [

@@ -28,7 +28,10 @@ pub use backend::StoreEnd;
 use embedded::Embedded;
 use memory::MemoryRows;
 use postgres::Postgres;
-pub use postgres::{Cluster, ClusterEvent, ClusterEvents, DatabaseFill, LaneId, MappedLane, SlotMap};
+pub use postgres::{
+    Cluster, ClusterEvent, ClusterEvents, DatabaseFill, LaneId, MappedLane, NodeSign, SharedOut, SlotMap, StoreNode,
+    StoreNodes,
+};
 pub use rows::{Admission, RowsView, Snapshot, StoredVisitor};
 pub use write::{Write, WriteView};
 
@@ -181,6 +184,11 @@ impl Store {
     /// Returns the id of the lane that its rows are; `None` if it shares them with nobody.
     pub fn lane(&self) -> Option<LaneId> {
         self.backend.lane()
+    }
+
+    /// Returns the nodes that share the rows out among them; `None` if nobody else may have any.
+    pub fn nodes(&self) -> Option<StoreNodes> {
+        self.backend.nodes()
     }
 
     /// Returns whether what a snapshot showed was still true after it was read, but for shared rows.

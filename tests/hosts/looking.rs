@@ -65,3 +65,24 @@ fn the_store_tells_its_last_backup_and_check() {
     let state = call("GET", &url, &token, None).1["data"].clone();
     assert_eq!((&state["last_verify"]["ok"], &state["last_backup_at"]), (&json!(true), &backed_up));
 }
+
+/// A service over a file is one node, which nobody can take over from.
+#[test]
+fn a_service_that_runs_alone_is_a_node() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--engine", "none"]);
+    let nodes = look(&server, "/admin/nodes");
+    let [node] = nodes.as_array().expect("a list").as_slice() else { panic!("{nodes}") };
+    assert_eq!((&node["state"], &node["address"], &node["load"]), (&json!("serving"), &Value::Null, &Value::Null));
+    assert_eq!(node["lanes"], json!([{ "id": node["id"], "seq": null, "accounts": 1 }]));
+    let drain = |id: &str| {
+        let url = format!("{}/admin/nodes/{id}/drain", server.text("url"));
+        call("POST", &url, server.text("admin_token"), Some(&json!({})))
+    };
+    let (status, refused) = drain(node["id"].as_str().expect("an id"));
+    assert_eq!((status, &refused["message"]), (409, &json!("No other node takes its accounts: start one first.")));
+    for id in ["01890a5d-ac96-774b-bcce-b302099a8057", "7"] {
+        let (status, refused) = drain(id);
+        assert_eq!((status, &refused["message"]), (404, &json!("Node not found")), "{id}");
+    }
+}

@@ -48,7 +48,7 @@ const ORDER: &str = "
     explainLead switchCampaign switchCampaignOf overview listWhatsAppSenders
     startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
     deleteConversation
-    listJobs listQueues listSettings getStore deleteLead deleteCampaign deleteRecording deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
+    listJobs listQueues listSettings getStore listNodes drainNode deleteLead deleteCampaign deleteRecording deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
 ";
 

@@ -103,6 +103,8 @@ impl Places {
         ];
         let mut places: Vec<_> = ids.map(|(start, name, id)| (start, name, id.to_string())).into();
         places.push(("/admin/plans", "{name}", "standard".into()));
+        // The node of a service that runs alone.
+        places.push(("/admin/nodes", "{id}", "00000000-0000-0000-0000-000000000000".into()));
         // The call's time limit is a pending job.
         let [account, count] =
             [call >> 32, call & u64::from(u32::MAX)].map(|half| u32::try_from(half).expect("32 bits"));

@@ -4,6 +4,7 @@ mod accounts;
 pub mod engine_tokens;
 mod engines;
 mod jobs;
+mod nodes;
 mod plans;
 mod prices;
 pub mod tables;
@@ -17,6 +18,7 @@ pub use accounts::{create, create_key, delete, delete_key, list, list_keys, read
 pub use engine_tokens::{all as engine_tokens, create as create_engine_token, delete as delete_engine_token};
 pub use engines::{all as engines, drain as drain_engine};
 pub use jobs::{list as jobs, queues, remove as drop_job, retry as retry_job};
+pub use nodes::{DrainOrder, all as nodes, drain as drain_node};
 pub use plans::{all as plans, create as create_plan, update as update_plan};
 pub use prices::{read as prices, replace as replace_prices};
 pub use token::rotate as rotate_token;

@@ -7,10 +7,10 @@ use crate::account::attached::LEG;
 use crate::account::profile::AccountStatus;
 use crate::job::{JobKind, JobState};
 use crate::limits::{ENGINE_LEGS_MAX, ENTRIES_MAX};
-use crate::record;
 use crate::record::{
-    Iso, Secret, boolean, bytes, choice, count, format, id, ids, iso, number, object, per_page, text, texts,
+    Iso, Secret, boolean, bytes, choice, count, format, id, ids, iso, list, number, object, per_page, text, texts,
 };
+use crate::{choice, record};
 
 record! {
     /// Body of `POST /admin/accounts`.
@@ -215,5 +215,50 @@ record! {
         last_verify: Option<LastVerify> = object::<LastVerify>(),
         /// Release of the service that has the store open.
         release: String = text(0, 64).required(),
+    }
+}
+
+choice! {
+    /// What a node does.
+    pub enum NodeState {
+        /// It serves its share of the accounts.
+        Serving = "serving",
+        /// It gives its accounts to the others, or has done so, and passes requests on to them.
+        Draining = "draining",
+        /// It is not heard of any more: others take its accounts.
+        Gone = "gone",
+    }
+}
+
+record! {
+    /// Accounts that one writer of a node has.
+    pub struct NodeLane {
+        /// Id of the lane, for as long as it has these accounts.
+        id: String = text(0, 36).required(),
+        /// Number of its last commit; null where these are not counted.
+        seq: Option<u64> = bytes(0, i64::MAX),
+        /// Number of its accounts.
+        accounts: u64 = bytes(0, i64::MAX).required(),
+    }
+}
+
+record! {
+    /// A process that serves the store, or did so lately.
+    pub struct ShownNode {
+        /// Id of the node, until it is stopped.
+        id: String = text(0, 36).required(),
+        /// Where other nodes reach it, HOST:PORT; null if none does.
+        address: Option<String> = text(0, 255),
+        /// Its release; null of a node that is about to stop.
+        release: Option<String> = text(0, 64),
+        /// What it does.
+        state: NodeState = choice::<NodeState>().required(),
+        /// What it serves.
+        lanes: Vec<NodeLane> = list::<NodeLane>(ENTRIES_MAX),
+        /// Part of the time, from 0 to 1, in which a lane of it had a commit under way, in the last seconds; null where
+        /// that is not measured.
+        load: Option<f64> = number(0.0, 1.0),
+        /// When it was heard of last, UTC; null of a node that is about to stop.
+        seen_at: Option<Iso> = iso(),
     }
 }

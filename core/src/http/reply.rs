@@ -26,6 +26,10 @@ pub enum HostPage {
     Backup,
     /// `GET /admin/store`: what the host knows of its store, a `StoreState`.
     Store,
+    /// `GET /admin/nodes`: the processes that serve the store, a list of `ShownNode`.
+    Nodes,
+    /// `POST /admin/nodes/{id}/drain`: the node with this id gives its accounts to the others.
+    DrainNode([u8; 16]),
 }
 
 /// Body of a reply; `Debug` shows only its length.
@@ -103,6 +107,13 @@ impl Reply {
     /// Returns 200 with this value as JSON.
     pub fn ok(body: &(impl ToJson + ?Sized)) -> Self {
         Self::json(200, body.to_json())
+    }
+
+    /// Adds headers before its own.
+    #[must_use]
+    pub fn with_headers(mut self, mut headers: Vec<(&'static str, String)>) -> Self {
+        headers.append(&mut self.headers);
+        Self { headers, ..self }
     }
 
     /// Returns 200 with bytes that are already JSON.

@@ -18,6 +18,8 @@ use crate::webhook;
 
 /// Accounts that are counted.
 const ACCOUNTS_MAX: usize = 10_000;
+/// Accounts whose ids are listed.
+const IDS_MAX: usize = 1_000_000;
 
 /// Counts over all accounts: of installations with more than 10,000, over the first of them.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +34,38 @@ pub struct StoreFigures {
     pub deliveries_waiting: u64,
     /// Jobs by kind.
     pub queues: Vec<JobQueue>,
+}
+
+impl StoreFigures {
+    /// Adds what another writer's accounts hold.
+    pub fn add(&mut self, other: &Self) {
+        for (status, count) in &other.calls {
+            match self.calls.iter_mut().find(|(own, _)| own == status) {
+                Some((_, own)) => *own += count,
+                None => self.calls.push((*status, *count)),
+            }
+        }
+        for (engine, calls) in &other.engine_calls {
+            *self.engine_calls.entry(*engine).or_default() += calls;
+        }
+        self.campaigns_running += other.campaigns_running;
+        self.deliveries_waiting += other.deliveries_waiting;
+        for queue in &other.queues {
+            match self.queues.iter_mut().find(|own| own.name == queue.name) {
+                Some(own) => {
+                    own.waiting = own.waiting.saturating_add(queue.waiting);
+                    own.running = own.running.saturating_add(queue.running);
+                }
+                None => self.queues.push(queue.clone()),
+            }
+        }
+    }
+}
+
+/// Returns the ids of all accounts, of more than a million the first.
+pub fn accounts(view: &dyn View) -> Result<Vec<u32>, Stop> {
+    let tx = Tx::new(view);
+    Ok(ids(tx.scope(Space::Root), Kind::Account, &Facet::ALL, IDS_MAX)?.into_iter().map(|count| count - 1).collect())
 }
 
 /// Counts what a writer's accounts hold; each account has a budget of reads of its own.

@@ -17,7 +17,7 @@ use crate::account::signing::SigningSecret;
 use crate::account::{keys, me, session, signing};
 use crate::admin::tables::{
     AdminQuery, ChangedAccount, Draining, EngineToken, GoingAccount, JobQuery, MadeAccount, NewAccount, NewEngineToken,
-    OperatorToken, ShownEngine, ShownEngineToken, StoreState,
+    OperatorToken, ShownEngine, ShownEngineToken, ShownNode, StoreState,
 };
 use crate::assistant::duplicate::Duplicate;
 use crate::assistant::lookups::{
@@ -270,6 +270,8 @@ const GROUPS: &[Group] = &[
     get(&["/admin/queues"], "listQueues", "How many jobs of each kind wait, run and were set aside. Of what runs or waits the first 20,000 jobs are counted.", admin::queues).by(Who::Operator).gives(ReplyForm::DataList(JobQueue::TABLE)).without_etag(),
     get(&["/admin/settings"], "listSettings", "The service's settings, and where each comes from.", admin::settings).by(Who::Operator).gives(ReplyForm::DataList(ShownSetting::TABLE)),
     get(&["/admin/store"], "getStore", "Size of the store, its last backup and its last check.", |_| Ok(Reply::host(HostPage::Store))).by(Who::Operator).gives(ReplyForm::Data(StoreState::TABLE)).without_etag(),
+    get(&["/admin/nodes"], "listNodes", "The nodes that serve the store, and what each serves.", admin::nodes).by(Who::Operator).gives(ReplyForm::DataList(ShownNode::TABLE)).without_etag(),
+    post(&["/admin/nodes/{id}/drain"], "drainNode", "Have a node give its accounts to the others.", admin::drain_node).by(Who::Operator).accepts(ReplyForm::Message).without_idempotency().refuses(&[Cause::Conflict]),
     get(&["/admin/backup"], "backup", "A consistent snapshot, streamed while serving.", |_| Ok(Reply::host(HostPage::Backup))).by(Who::Operator).gives(ReplyForm::Media("application/octet-stream")).without_etag(),
     ]),
     Group("Service", &[

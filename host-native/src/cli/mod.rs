@@ -71,6 +71,11 @@ enum Command {
         #[command(subcommand)]
         command: Jobs,
     },
+    /// Look at the nodes of a running service, and drain them
+    Nodes {
+        #[command(subcommand)]
+        command: Nodes,
+    },
     /// Hold a conversation with an assistant: each line of standard input is a message
     Chat(chat::Chat),
     /// Print an account's events as they happen: the payloads of its webhooks, without a public address
@@ -334,6 +339,22 @@ enum Jobs {
     },
 }
 
+#[derive(Subcommand)]
+enum Nodes {
+    /// List the nodes that serve the store, and those that did so within the last hour
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+    /// Have a node give its accounts to the others, before it is stopped; it passes requests on until then
+    Drain {
+        /// Id of the node
+        id: String,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
 /// Error of a command: its text is a sentence for the person who typed it.
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
@@ -352,6 +373,7 @@ pub fn main() -> ExitCode {
         Command::Engine { command } => remote::engine(command, json),
         Command::OperatorToken { command } => remote::operator_token(command, json),
         Command::Jobs { command } => remote::jobs(command, json),
+        Command::Nodes { command } => remote::nodes(command, json),
         Command::Chat(chat) => chat::chat(&chat, json),
         Command::EngineCheck(check) => engine_check::engine_check(&check, json),
         Command::Listen(listen) => listen::listen(&listen, json),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use switchboard::private::{Existing, PartialFile};
 use switchboard_core::account::token::TokenKind;
 
-use super::{Account, At, Base, Engine, EngineToken, Failed, Jobs, Key, OperatorToken, say};
+use super::{Account, At, Base, Engine, EngineToken, Failed, Jobs, Key, Nodes, OperatorToken, say};
 
 /// Runs `account …`.
 pub fn account(command: Account, json: bool) -> Result<(), Failed> {
@@ -133,6 +133,28 @@ pub fn jobs(command: Jobs, json: bool) -> Result<(), Failed> {
         }
         Jobs::Retry { id, at } => show(&call(&at, "POST", &format!("/admin/jobs/{id}/retry"), None)?, json),
         Jobs::Drop { id, at } => show(&call(&at, "DELETE", &format!("/admin/jobs/{id}"), None)?, json),
+    }
+}
+
+/// Runs `nodes …`.
+pub fn nodes(command: Nodes, json: bool) -> Result<(), Failed> {
+    match command {
+        Nodes::List { at } => {
+            let all = call(&at, "GET", "/admin/nodes", None)?["data"].take();
+            if json {
+                return say(&all.to_string());
+            }
+            for row in all.as_array().map(Vec::as_slice).unwrap_or_default() {
+                let text = |name: &str| row[name].as_str().unwrap_or("-").to_owned();
+                let lanes = row["lanes"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let accounts: u64 = lanes.iter().filter_map(|lane| lane["accounts"].as_u64()).sum();
+                let load = row["load"].as_f64().map_or_else(|| "-".into(), |load| format!("{:.0} %", load * 100.0));
+                let state = format!("{:<8}  {accounts:>6} accounts  load {load:<5}", text("state"));
+                say(&format!("{}  {:<21}  {state}  seen {}", text("id"), text("address"), text("seen_at")))?;
+            }
+            Ok(())
+        }
+        Nodes::Drain { id, at } => show(&call(&at, "POST", &format!("/admin/nodes/{id}/drain"), None)?, json),
     }
 }
 

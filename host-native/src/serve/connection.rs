@@ -136,7 +136,7 @@ async fn answer(
     let answer = match origin(&front, &head, peer, entrance) {
         Ok(origin) => match routed(&front, Dispatched { head, body, origin, account: None, handed: 0 }) {
             Routed::Here(host, _running, request, coming) => {
-                match exchange::carry(&host, request, coming, RateDecisions::default()).await {
+                match exchange::carry(&front, &host, request, coming, RateDecisions::default()).await {
                     Ok(response) => response,
                     Err(other) => Box::pin(hand_over(&front, *other, origin, 0)).await,
                 }
@@ -210,7 +210,7 @@ async fn dispatch(front: &Arc<Front>, request: Dispatched) -> Response<ResponseB
     let (origin, handed) = (request.origin, request.handed);
     match routed(front, request) {
         Routed::Here(host, _running, request, coming) => {
-            match exchange::carry(&host, request, coming, RateDecisions::default()).await {
+            match exchange::carry(front, &host, request, coming, RateDecisions::default()).await {
                 Ok(response) => response,
                 Err(other) => Box::pin(hand_over(front, *other, origin, handed)).await,
             }
@@ -227,7 +227,7 @@ async fn message(
     origin: Origin,
     handed: u8,
 ) -> Response<ResponseBody> {
-    match store::answer(&host, &head, body).await {
+    match store::answer(&front, &host, &head, body).await {
         Ok(response) => response,
         Err(Other::Request(other)) => hand_over(&front, *other, origin, handed).await,
         Err(Other::Message(account, _)) if handed >= HANDED_MAX => several(head.uri.path(), account),

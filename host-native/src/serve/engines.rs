@@ -63,7 +63,8 @@ pub async fn answer(
     };
     let Body::Full(body) = request.body else {
         // It says what is wrong with it.
-        let answer = exchange::carry(&host.host, request, Coming::read(Bytes::new()), RateDecisions::default()).await;
+        let answer =
+            exchange::carry(&front, &host.host, request, Coming::read(Bytes::new()), RateDecisions::default()).await;
         return answer.unwrap_or_else(|_| pass::refused(&head, Refusal::Unavailable));
     };
     // Whoever waits for calls does not keep the host from giving its lane up.
@@ -183,6 +184,6 @@ impl Asked<'_> {
         let _running = own.run();
         let body = Unsent::Read(body);
         let request = exchange::request_of(&self.head, &body, self.origin.client, self.origin.door);
-        exchange::carry(&own.host, request, Coming::read(Bytes::new()), RateDecisions::default()).await.ok()
+        exchange::carry(self.front, &own.host, request, Coming::read(Bytes::new()), RateDecisions::default()).await.ok()
     }
 }

@@ -8,13 +8,14 @@ use hyper::body::{Body as _, Bytes};
 use hyper::header::HeaderMap;
 use hyper::{Response, http::request};
 use switchboard_core::http::refusal::{Refusal, server_error};
-use switchboard_core::http::reply::{Content, HostPage, Reply};
+use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 use switchboard_core::seed::Seed;
 use tokio::sync::oneshot;
 
 use super::files::FileRequest;
 use super::followed::{self, Followed};
+use super::front::Front;
 use super::incoming::{Coming, Intake};
 use super::pass::Unsent;
 use super::place::Place;
@@ -44,6 +45,7 @@ impl Handed {
 
 /// Executes a request whose head is read, and returns the response; the error is the request, if it is another writer's.
 pub async fn carry(
+    front: &Front,
     host: &Arc<Host>,
     request: Request,
     body: Coming,
@@ -58,7 +60,7 @@ pub async fn carry(
         Ok(seed) if method.is_write() && host.service.is_followed(&request) => {
             match Box::pin(followed::carry(host, request, body, told, seed)).await {
                 Followed::Stream(reply, response) => {
-                    log(host, operation, method, &reply, began, place);
+                    log(host, operation, method, (reply.status, id_of(&reply)), began, place);
                     return Ok(response);
                 }
                 Followed::Reply(reply, held) => (reply, held),
@@ -83,19 +85,19 @@ pub async fn carry(
             match std::mem::replace(&mut reply.content, Content::Empty) {
                 Content::Stream(begin) => return Ok(stream::response(host, reply, begin, request, told)),
                 Content::Piece(begin) => {
-                    log(host, operation, method, &reply, began, place);
+                    log(host, operation, method, (reply.status, id_of(&reply)), began, place);
                     return Ok(list::response(host, reply, begin, request, told));
                 }
                 Content::Object(part) => {
                     let holder = host.holder(&request, &told);
                     return Ok(match Box::pin(object::open(host, part, holder)).await {
                         Ok(body) => {
-                            log(host, operation, method, &reply, began, place);
+                            log(host, operation, method, (reply.status, id_of(&reply)), began, place);
                             response(reply, Some(("application/octet-stream", body)))
                         }
                         Err(refusal) => {
                             let reply = host.service.dressed(&request, &seed, refusal.reply_to(&target));
-                            log(host, operation, method, &reply, began, place);
+                            log(host, operation, method, (reply.status, id_of(&reply)), began, place);
                             response(reply, None)
                         }
                     });
@@ -108,19 +110,22 @@ pub async fn carry(
             (server_error(&target, ""), None)
         }
     };
-    log(host, operation, method, &reply, began, place);
-    if matches!(reply.content, Content::Host(HostPage::Metrics)) {
-        Box::pin(host.tell_jobs()).await;
-    }
-    Ok(pages::response(host, reply, held, operation, &FileRequest { target: &target, known: known.as_deref() }))
+    let id = id_of(&reply).to_owned();
+    let asked = FileRequest { target: &target, known: known.as_deref() };
+    let response = Box::pin(pages::response(front, host, reply, held, operation, &asked)).await;
+    log(host, operation, method, (response.status().as_u16(), &id), began, place);
+    Ok(response)
 }
 
-fn log(host: &Host, operation: &'static str, method: Method, reply: &Reply, began: Instant, place: Place) {
-    host.metrics.answered(operation, reply.status, began.elapsed());
-    let id = reply.headers.iter().find(|(name, _)| *name == "x-request-id").map_or("", |(_, id)| id.as_str());
+fn id_of(reply: &Reply) -> &str {
+    reply.headers.iter().find(|(name, _)| *name == "x-request-id").map_or("", |(_, id)| id.as_str())
+}
+
+fn log(host: &Host, operation: &'static str, method: Method, (status, id): (u16, &str), began: Instant, place: Place) {
+    host.metrics.answered(operation, status, began.elapsed());
     let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-    let Place { account, call } = place.answered(reply.status);
-    tracing::info!(target: "switchboard::request", request_id = id, operation, account, call, method = method.name(), status = reply.status, micros, "answered");
+    let Place { account, call } = place.answered(status);
+    tracing::info!(target: "switchboard::request", request_id = id, operation, account, call, method = method.name(), status, micros, "answered");
 }
 
 pub fn request_of(head: &request::Parts, body: &Unsent, peer: IpAddr, door: Door) -> Request {
@@ -230,7 +235,7 @@ pub async fn admit(
         Stopped::Refused(reply) => reply,
         Stopped::Handed(_) => Refusal::Unavailable.reply_to(&target),
     };
-    log(host, operation, method, &reply, began, place);
+    log(host, operation, method, (reply.status, id_of(&reply)), began, place);
     Err(Box::new(response(reply, None)))
 }
 

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use switchboard_core::account::token::{Token, TokenKind};
 use switchboard_core::engine::parts;
 use switchboard_core::http::request::Door;
+use switchboard_core::service::figures::StoreFigures;
 use tokio::sync::watch;
 
 use super::pass::NodeLink;
@@ -102,6 +103,18 @@ impl Front {
             },
         };
         Some((Arc::clone(&own.host), own.run()))
+    }
+
+    /// Updates the metrics of what this process's accounts hold.
+    pub(super) async fn tell_stored(&self) {
+        let mut all = StoreFigures::default();
+        for own in self.own() {
+            match own.host.figures().await {
+                Ok(figures) => all.add(&figures),
+                Err(failure) => tracing::warn!(?failure, "what the store holds cannot be counted"),
+            }
+        }
+        self.metrics.stored(&all);
     }
 
     /// Returns who serves an account.

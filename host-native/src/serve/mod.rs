@@ -8,6 +8,7 @@ mod followed;
 mod front;
 mod incoming;
 mod list;
+mod nodes;
 mod object;
 mod owed;
 mod pages;

@@ -17,6 +17,8 @@ use switchboard_core::time::Timestamp;
 use tokio::sync::mpsc;
 
 use super::files::FileRequest;
+use super::front::Front;
+use super::nodes;
 use super::response::{Counted, ResponseBody, full, response as plain};
 use crate::backup;
 use crate::history::{History, Verified};
@@ -29,7 +31,8 @@ const CHUNKS: usize = 8;
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Converts a reply into a response, and fills in the host's pages.
-pub fn response(
+pub async fn response(
+    front: &Front,
     host: &Arc<Host>,
     mut reply: Reply,
     held: Option<Held>,
@@ -53,9 +56,12 @@ pub fn response(
     match page {
         HostPage::Ready => ready(host, reply),
         HostPage::Metrics => {
+            front.tell_stored().await;
             let text = host.metrics.text(host.store.file_bytes(), host.store.is_full());
             plain(reply, Some(("application/openmetrics-text; version=1.0.0; charset=utf-8", full(text))))
         }
+        HostPage::Nodes => plain(nodes::listed(host, asked.target, reply).await, None),
+        HostPage::DrainNode(id) => plain(nodes::drained(host, asked.target, id, reply).await, None),
         HostPage::Docs => asked.explorer(reply),
         HostPage::Home => asked.home(reply),
         HostPage::Console => asked.console(reply),

@@ -245,6 +245,7 @@ pub async fn carry(front: &Arc<Front>, Dispatched { head, body, origin, account,
         match attempt(passing, request, &source, (&mut destination, &to)).await {
             // The other node has seen that the operator asks; each node has figures of its own.
             Attempt::Answered(answer) if head.uri.path() == METRICS && answer.status().is_success() => {
+                front.tell_stored().await;
                 return PassedOn::Answered(own_metrics(front, &answer));
             }
             Attempt::Answered(answer) => return PassedOn::Answered(passed_back(answer, held, destination, to)),

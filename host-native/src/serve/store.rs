@@ -16,6 +16,7 @@ use switchboard_core::service::Service;
 use switchboard_core::view::Stop;
 
 use super::exchange::{Handed, carry};
+use super::front::Front;
 use super::incoming::{BODY, Coming, Intake};
 use super::response::{ResponseBody, full};
 use crate::host::Host;
@@ -75,8 +76,13 @@ pub fn is_for(host: &Host, head: &request::Parts, door: Door) -> bool {
 }
 
 /// Answers a message of an edge node; the error is what another writer has the rows for.
-pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Result<Response<ResponseBody>, Other> {
-    match carry_out(host, head, body).await {
+pub async fn answer(
+    front: &Front,
+    host: &Arc<Host>,
+    head: &request::Parts,
+    body: Coming,
+) -> Result<Response<ResponseBody>, Other> {
+    match carry_out(front, host, head, body).await {
         Ok(response) => Ok(response),
         Err(Unanswered::Refused(refused)) => Ok(refused.response()),
         Err(Unanswered::Other(other)) => Err(other),
@@ -84,6 +90,7 @@ pub async fn answer(host: &Arc<Host>, head: &request::Parts, body: Coming) -> Re
 }
 
 async fn carry_out(
+    front: &Front,
     host: &Arc<Host>,
     head: &request::Parts,
     body: Coming,
@@ -99,7 +106,7 @@ async fn carry_out(
         return Err(Refused::Release.into());
     }
     if head.uri.path() == "/store/pass" {
-        return pass(host, body).await;
+        return pass(front, host, body).await;
     }
     let (bytes, _held) = message(host, body).await?;
     let done = match head.uri.path() {
@@ -144,11 +151,11 @@ async fn commit(host: &Arc<Host>, bytes: &[u8]) -> Result<Response<ResponseBody>
 }
 
 /// Executes a request that the node passes on: its head, then its body as it arrives.
-async fn pass(host: &Arc<Host>, mut body: Coming) -> Result<Response<ResponseBody>, Unanswered> {
+async fn pass(front: &Front, host: &Arc<Host>, mut body: Coming) -> Result<Response<ResponseBody>, Unanswered> {
     let taken = tokio::time::timeout(BODY, take_head(&mut body)).await;
     let head = taken.map_err(|_| Refused::Malformed("cut"))??;
     let PassCall { request, rates } = PassCall::from_bytes(&head).map_err(Refused::Malformed)?;
-    let carried = carry(host, request, body, RateDecisions::of(rates)).await;
+    let carried = carry(front, host, request, body, RateDecisions::of(rates)).await;
     carried.map_err(|handed| Unanswered::Other(Other::Request(handed)))
 }
 

@@ -9,7 +9,7 @@ use switchboard_core::key::Key;
 use switchboard_core::store::Change;
 use switchboard_core::view::{Read, RowVisitor, Scan, Stop};
 
-use super::{LaneId, StoreError};
+use super::{LaneId, StoreError, StoreNodes};
 use crate::seal::KeyId;
 
 /// What a backend does meanwhile.
@@ -59,6 +59,11 @@ pub trait Backend: Send + Sync {
     /// Returns whether it has the rows of all accounts.
     fn is_whole(&self) -> bool {
         true
+    }
+
+    /// Returns the nodes that share the rows out among them; `None` if nobody else may have any.
+    fn nodes(&self) -> Option<StoreNodes> {
+        None
     }
 
     /// Returns what is noted of the keys that values are sealed with.

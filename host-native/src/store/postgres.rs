@@ -4,12 +4,14 @@
 //! reads ask nobody. A node that could not be heard of for [`LEASE`] stops answering; whoever takes over waits longer.
 
 mod cluster;
+mod duty;
 mod fence;
 mod fill;
 mod link;
 mod load;
 mod lookout;
 mod map;
+mod nodes;
 mod ownership;
 mod picture;
 mod place;
@@ -48,6 +50,7 @@ pub use fill::DatabaseFill;
 use link::DatabaseLink;
 use load::{Loader, Unloaded};
 pub use map::{MappedLane, SlotMap};
+pub use nodes::{NodeSign, SharedOut, StoreNode, StoreNodes};
 use picture::{Now, Rows};
 use place::Slots;
 use rows::KnownRows;
@@ -286,6 +289,7 @@ impl Node {
         match lane.fence.commit(&parts, clock, sent + DOUBT).await {
             Ok(seq) => {
                 self.lease.renew(sent);
+                self.presence.duty.took(sent.elapsed());
                 self.apply(changes, seq);
                 Ok(())
             }
@@ -415,6 +419,10 @@ impl Backend for Postgres {
 
     fn is_whole(&self) -> bool {
         self.node.slots.is_all()
+    }
+
+    fn nodes(&self) -> Option<StoreNodes> {
+        Some(StoreNodes::of(self.node.target.clone()))
     }
 
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {

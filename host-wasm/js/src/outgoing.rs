@@ -300,6 +300,8 @@ pub fn reply(reply: Reply) -> JsObject {
             HostPage::Console => "console",
             HostPage::Backup => "backup",
             HostPage::Store => "store",
+            HostPage::Nodes => "nodes",
+            HostPage::DrainNode(_) => "drain-node",
         }),
         Content::Stream(stream) => {
             out.set_stream(&topic(stream.topic));

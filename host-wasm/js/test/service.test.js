@@ -173,7 +173,7 @@ test("pages of the host", async () => {
   assert.deepEqual((await client.call("GET", "/healthz", undefined, null)).json, { status: "ok" });
   assert.deepEqual((await client.call("GET", "/readyz", undefined, null)).json, { status: "ready" });
   assert.equal((await client.call("GET", "/metrics")).status, 401);
-  for (const path of ["/metrics", "/docs", "/admin/backup", "/admin/store"]) {
+  for (const path of ["/metrics", "/docs", "/admin/backup", "/admin/store", "/admin/nodes"]) {
     const got = await client.call("GET", path, undefined, adminToken);
     assert.deepEqual([got.status, typeof got.json.message], [501, "string"], path);
   }

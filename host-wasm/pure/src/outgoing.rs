@@ -83,6 +83,8 @@ fn reply(reply: Reply) -> wit::Reply {
                 HostPage::Console => wit::HostPage::Console,
                 HostPage::Backup => wit::HostPage::Backup,
                 HostPage::Store => wit::HostPage::Store,
+                HostPage::Nodes => wit::HostPage::Nodes,
+                HostPage::DrainNode(_) => wit::HostPage::DrainNode,
             }),
             // Embedders do not ask for pieces: lists arrive whole.
             Content::Piece(piece) => wit::Content::Json(piece.bytes),

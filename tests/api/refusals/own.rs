@@ -1,7 +1,9 @@
 //! Causes that a row of the route table names itself: a case for each.
 
 use serde_json::{Value, json};
+use switchboard_core::admin::DrainOrder;
 use switchboard_core::http::cause::Cause;
+use switchboard_core::http::reply::Reply;
 use switchboard_core::http::request::Method;
 use switchboard_core::limits::IMPORTS_MAX;
 use switchboard_core::object::UploadError;
@@ -37,6 +39,7 @@ pub const CASES: &[Case] = &[
     ("logout", Cause::NoSession, "cannot log out", || post("/user/logout", &json!({}))),
     ("createApiKey", Cause::Limit, "at most", || beyond("/user/api-keys", |n| json!({ "name": format!("{n}") }), false)),
     ("createAccountKey", Cause::Limit, "at most", || beyond("/admin/accounts/1/api-keys", |n| json!({ "name": format!("{n}") }), true)),
+    ("drainNode", Cause::Conflict, "No other node", || only_one()),
     ("createPlan", Cause::Limit, "at most", || beyond("/admin/plans", |n| json!({ "name": format!("plan-{n}") }), true)),
     ("createEngineToken", Cause::Limit, "at most", || beyond("/admin/engine-tokens", |n| json!({ "name": format!("{n}") }), true)),
     ("createAssistant", Cause::Limit, "plan limit of 1 assistants", || limited("createAssistant")),
@@ -143,6 +146,13 @@ pub const CASES: &[Case] = &[
     ("retryJob", Cause::Conflict, "not set aside", || job(Method::Post, "/retry")),
     ("dropJob", Cause::Conflict, "not set aside", || job(Method::Delete, "")),
 ];
+
+/// Returns what a host answers whose only node is to be drained.
+fn only_one() -> Got {
+    let Reply { status, headers, content } = DrainOrder::OnlyOne.reply_to("/admin/nodes");
+    let bytes = content.made().to_vec();
+    Got { status, json: serde_json::from_slice(&bytes).expect("JSON"), bytes, headers }
+}
 
 fn post(target: &str, body: &Value) -> Got {
     House::default().post(target, body).send()

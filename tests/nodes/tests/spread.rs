@@ -161,15 +161,92 @@ fn engines_serve_the_accounts_of_all_nodes() {
     }
 }
 
+/// Returns whether a node serves any accounts itself.
+fn serves(node: &Server, token: &str) -> bool {
+    let metrics = send("GET", &format!("{}/metrics", node.text("url")), token, &[], []).2;
+    String::from_utf8_lossy(&metrics).lines().any(|line| line == "switchboard_serves 1")
+}
+
+fn nodes_of(node: &Server, token: &str) -> Vec<Value> {
+    let listed = ask(node, "GET", "/admin/nodes", token, None);
+    listed["data"].as_array().cloned().unwrap_or_else(|| panic!("{listed}"))
+}
+
+/// Waits until as many nodes as are named are in these states; returns them in that order.
+fn in_states(node: &Server, token: &str, states: &[&str]) -> Vec<Value> {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let mut nodes = nodes_of(node, token);
+        nodes.sort_by_key(|node| states.iter().position(|state| node["state"] == *state));
+        if nodes.iter().map(|node| node["state"].as_str()).eq(states.iter().copied().map(Some)) {
+            return nodes;
+        }
+        assert!(Instant::now() < until, "{nodes:?} are not {states:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn accounts_of(node: &Value) -> u64 {
+    node["lanes"].as_array().expect("lanes").iter().map(|lane| lane["accounts"].as_u64().expect("a number")).sum()
+}
+
+#[test]
+fn a_node_that_is_drained_gives_its_accounts_up_and_refuses_nobody() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    spread(&site, &[&first, &second]);
+    let token = &*first.text("admin_token").to_owned();
+    let agencies = accounts(&[&first, &second], token);
+    let [one, other] = <[Value; 2]>::try_from(in_states(&first, token, &["serving", "serving"])).expect("two");
+    assert!(accounts_of(&one) > 0 && accounts_of(&other) > 0, "{one} {other}");
+    assert_eq!(accounts_of(&one) + accounts_of(&other), ACCOUNTS as u64 + 1);
+    let loads: Vec<_> =
+        (0_u64..).zip(&agencies).map(|(at, agency)| Load::of(&first, agency, at * 100_000, 2)).collect();
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    // Each of them may be asked, also the one that goes.
+    let id = one["id"].as_str().expect("an id").to_owned();
+    let drain = |id: &str| call("POST", &format!("{}/admin/nodes/{id}/drain", second.text("url")), token, None);
+    assert_eq!(drain(&id).0, 202);
+    let drained =
+        |nodes: &[Value]| nodes.iter().find(|node| node["id"] == *id).is_some_and(|node| node["lanes"] == json!([]));
+    let until = Instant::now() + Duration::from_secs(30);
+    while !drained(&in_states(&first, token, &["draining", "serving"])) {
+        assert!(Instant::now() < until, "it keeps accounts");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    loads.iter().for_each(|load| load.more(BETWEEN));
+    let shown = nodes_of(&first, token);
+    let stays = shown.iter().find(|node| node["id"] != *id).expect("the other one");
+    assert_eq!(accounts_of(stays), ACCOUNTS as u64 + 1, "{shown:?}");
+    assert!(stays["load"].as_f64().is_some_and(|load| load > 0.0 && load <= 1.0), "{stays}");
+    assert!(stays["lanes"][0]["seq"].as_u64() > Some(0), "{stays}");
+    for (load, agency) in loads.into_iter().zip(&agencies) {
+        let loaded = load.end();
+        loaded.is_stored(agency, &second);
+        assert_eq!(loaded.refused, 0);
+    }
+    let (status, refused) = drain(stays["id"].as_str().expect("an id"));
+    assert_eq!(status, 409, "{refused}");
+    let (status, refused) = drain("01890a5d-ac96-774b-bcce-b302099a8057");
+    assert_eq!(status, 404, "{refused}");
+    // It serves again rather than have nobody do so.
+    let (staying, drained) = if serves(&first, token) { (first, second) } else { (second, first) };
+    assert!(!serves(&drained, token), "it passes on all that it is asked");
+    staying.kill();
+    let me = ask(&drained, "GET", "/api/user/me", &agencies[0].key, None);
+    assert_eq!(me["email"], "agency0@example.com");
+    let nodes = in_states(&drained, token, &["draining", "gone"]);
+    assert_eq!((accounts_of(&nodes[0]), accounts_of(&nodes[1])), (ACCOUNTS as u64 + 1, 0), "{nodes:?}");
+}
+
 /// Whoever shows no token is refused by its head: nothing of its body is waited for, or asked of other nodes.
 #[test]
 fn strangers_ask_nothing_of_all_accounts() {
     let site = Site::new();
     let (first, second) = (site.node("first"), site.node("second"));
     spread(&site, &[&first, &second]);
-    let (metrics, until) = (format!("{}/metrics", second.text("url")), Instant::now() + Duration::from_secs(10));
-    let serves = || send("GET", &metrics, first.text("admin_token"), &[], []).2;
-    while !String::from_utf8_lossy(&serves()).contains("switchboard_serves 1") {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !serves(&second, first.text("admin_token")) {
         assert!(Instant::now() < until, "its lane does not begin");
         std::thread::sleep(Duration::from_millis(50));
     }

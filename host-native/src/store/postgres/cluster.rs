@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio_postgres::{Client, Error};
 
+use super::duty::Duty;
 use super::fence::{Id, draw};
 use super::link::DatabaseLink;
 use super::lookout::{Look, Lookout, Sighting};
@@ -37,6 +38,8 @@ pub(super) struct Presence {
     pub id: Id,
     /// Where others reach it; empty for one that nobody does.
     pub address: String,
+    /// How much of its time it commits.
+    pub duty: Arc<Duty>,
     /// Whether it takes no more rows.
     is_leaving: Arc<AtomicBool>,
 }
@@ -72,9 +75,10 @@ impl Presence {
             return Ok(());
         }
         let shown = "INSERT INTO node (id, address, release) VALUES ($1, $2, $3) \
-            ON CONFLICT (id) DO UPDATE SET seen = now()";
-        link.client.execute(shown, &[&self.id.as_slice(), &self.address, &Service::version()]).await?;
-        link.client.execute("DELETE FROM node WHERE seen < now() - interval '1 minute'", &[]).await?;
+            ON CONFLICT (id) DO UPDATE SET seen = now(), load = $4";
+        let (id, load) = (self.id.as_slice(), self.duty.read());
+        link.client.execute(shown, &[&id, &self.address, &Service::version(), &load]).await?;
+        link.client.execute("DELETE FROM node WHERE seen < now() - interval '1 hour'", &[]).await?;
         Ok(())
     }
 
@@ -95,7 +99,8 @@ impl Cluster {
             .enable_all()
             .build()
             .map_err(failed(WHAT))?;
-        let presence = Presence { id: draw()?, address: address.to_owned(), is_leaving: Arc::default() };
+        let presence =
+            Presence { id: draw()?, address: address.to_owned(), duty: Arc::default(), is_leaving: Arc::default() };
         let secret = runtime.block_on(joined(&target, &presence))?;
         Ok(Self { target, driver: Driver::of(runtime), clock, presence, secret })
     }

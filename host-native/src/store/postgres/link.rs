@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::types::Type;
-use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls, Statement};
+use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls, Row, Statement};
 
+use super::fence::Id;
 use super::target::DatabaseTarget;
 
 /// How long making a connection and setting it up may take, in all.
@@ -52,6 +53,11 @@ impl DatabaseLink {
     pub fn warnings(&self) -> u64 {
         self.warnings.load(Ordering::Acquire)
     }
+}
+
+/// Returns the id in a column of a row, if it is one.
+pub(super) fn id_in(row: &Row, at: usize) -> Option<Id> {
+    row.get::<_, Option<&[u8]>>(at)?.try_into().ok()
 }
 
 /// One statement, prepared on a connection that is made when it is needed.

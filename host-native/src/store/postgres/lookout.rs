@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 
 use super::cluster::{LOOK, Presence, SILENCE};
 use super::fence::{Fence, Id};
-use super::link::{DatabaseLink, told};
+use super::link::{DatabaseLink, id_in, told};
 use super::load::Loader;
 use super::map::{MappedLane, SlotMap};
 use super::picture::Rows;
@@ -44,6 +44,13 @@ pub(super) struct Living {
     pub beat: i64,
 }
 
+/// What a node said last, and since when.
+struct Shown {
+    said: String,
+    since: Instant,
+    is_draining: bool,
+}
+
 /// Is told who has which slots.
 pub(super) type Mapper = Box<dyn Fn(Arc<SlotMap>) + Send + Sync>;
 
@@ -62,8 +69,8 @@ pub(super) struct Look {
     shown: Option<Instant>,
     /// Living lanes, and since when each was seen as it is.
     lanes: Vec<(Living, Instant)>,
-    /// Other nodes by what they said last, and since when.
-    nodes: BTreeMap<Id, (String, Instant)>,
+    /// Nodes that have shown themselves.
+    nodes: BTreeMap<Id, Shown>,
     map: Arc<SlotMap>,
     /// Whether a lane was seen to move on.
     has_heard: bool,
@@ -84,7 +91,7 @@ impl Look {
             // Whoever serves may not be heard for the same reason.
             let now = Instant::now();
             self.lanes.iter_mut().for_each(|(_, since)| *since = now);
-            self.nodes.values_mut().for_each(|(_, since)| *since = now);
+            self.nodes.values_mut().for_each(|shown| shown.since = now);
         }
         looked
     }
@@ -99,7 +106,7 @@ impl Look {
             self.shown = Some(Instant::now());
         }
         let lanes = "SELECT id, node, address, seq, beat FROM lane WHERE NOT dead ORDER BY id";
-        let nodes = "SELECT id, seen::text FROM node ORDER BY id";
+        let nodes = "SELECT id, seen::text, is_draining FROM node WHERE seen > now() - interval '1 minute' ORDER BY id";
         let (lanes, nodes) = tokio::try_join!(link.client.query(lanes, &[]), link.client.query(nodes, &[]))
             .map_err(|error| told(&error))?;
         self.note_lanes(lanes.iter().filter_map(living).collect());
@@ -131,8 +138,8 @@ impl Look {
         let before = std::mem::take(&mut self.nodes);
         for row in nodes {
             let (Some(id), said) = (id_in(row, 0), row.get::<_, String>(1)) else { continue };
-            let since = before.get(&id).filter(|(known, _)| *known == said).map_or(now, |(_, since)| *since);
-            self.nodes.insert(id, (said, since));
+            let since = before.get(&id).filter(|shown| shown.said == said).map_or(now, |shown| shown.since);
+            self.nodes.insert(id, Shown { said, since, is_draining: row.get(2) });
         }
     }
 
@@ -152,13 +159,23 @@ impl Look {
         silent.map(|(lane, _)| lane.clone()).collect()
     }
 
-    /// Returns the ids of the nodes that are there, this one's first; those whose lanes are silent are not.
-    fn present(&self) -> Vec<Id> {
+    /// Returns the ids of the nodes that take accounts, this one's first if it does. Those whose lanes are silent do not,
+    /// nor those that are drained, unless all are.
+    fn takers(&self) -> Vec<Id> {
         let silent = self.silent();
-        let others = self.nodes.iter().filter(|(id, (_, since))| {
-            **id != self.presence.id && since.elapsed() < SILENCE && silent.iter().all(|lane| lane.node != **id)
-        });
-        std::iter::once(self.presence.id).chain(others.map(|(id, _)| *id)).collect()
+        let is_there = |id: &Id, shown: &Shown| {
+            *id == self.presence.id || (shown.since.elapsed() < SILENCE && silent.iter().all(|lane| lane.node != *id))
+        };
+        let there: Vec<_> = self.nodes.iter().filter(|(id, shown)| is_there(id, shown)).collect();
+        let are_all_drained = there.iter().all(|(_, shown)| shown.is_draining);
+        let takers = there.iter().filter(|(_, shown)| are_all_drained || !shown.is_draining);
+        let mut takers: Vec<_> = takers.map(|(id, _)| **id).collect();
+        // Its own row may have come too late to be seen.
+        if !self.nodes.contains_key(&self.presence.id) {
+            takers.push(self.presence.id);
+        }
+        takers.sort_by_key(|id| *id != self.presence.id);
+        takers
     }
 
     /// Returns the lanes of this node that are heard of, and their slots.
@@ -178,10 +195,6 @@ impl Look {
             Recut::NoneFree | Recut::Moved => Ok(None),
         }
     }
-}
-
-fn id_in(row: &Row, at: usize) -> Option<Id> {
-    row.get::<_, Option<&[u8]>>(at)?.try_into().ok()
 }
 
 fn living(row: &Row) -> Option<Living> {
@@ -245,7 +258,7 @@ pub(super) struct Lookout {
     map: Mapper,
     tell: mpsc::Sender<Sighting>,
     mapped: Arc<SlotMap>,
-    present: (Vec<Id>, Instant),
+    takers: (Vec<Id>, Instant),
     free: (usize, Instant),
     /// The lane that is being given up, and since when.
     given: Option<(Id, Instant)>,
@@ -261,7 +274,7 @@ impl Lookout {
             map,
             tell,
             mapped: Arc::default(),
-            present: (Vec::new(), now),
+            takers: (Vec::new(), now),
             free: (0, now),
             given: None,
             left: None,
@@ -312,9 +325,9 @@ impl Lookout {
 
     async fn step(&mut self) -> Option<Sighting> {
         let now = Instant::now();
-        let (present, own) = (self.look.present(), self.look.own());
-        if self.present.0 != present {
-            self.present = (present, now);
+        let (takers, own) = (self.look.takers(), self.look.own());
+        if self.takers.0 != takers {
+            self.takers = (takers, now);
         }
         let silent: usize = self.look.silent().iter().map(|lane| self.look.map.slots_of(&lane.id)).sum();
         let free = self.look.map.free() + silent;
@@ -327,10 +340,14 @@ impl Lookout {
             return None;
         }
         let are_left = free > 0 && self.free.1.elapsed() >= LEFT;
-        let is_calm = self.present.1.elapsed() >= CALM
+        let is_calm = self.takers.1.elapsed() >= CALM
             && self.given.is_none()
             && self.left.is_none_or(|left| left.elapsed() >= PATIENCE);
-        let shares = Shares { nodes: self.present.0.len(), own: &own, free, are_left, is_calm };
+        let takes = self.takers.0.first() == Some(&self.look.presence.id);
+        let shares = Shares { nodes: self.takers.0.len(), takes, own: &own, free, are_left, is_calm };
+        if !takes && self.given.is_some() {
+            return None;
+        }
         match shares.step() {
             ShareStep::Rest => None,
             ShareStep::Take(slots) => {

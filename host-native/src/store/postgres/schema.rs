@@ -22,7 +22,8 @@ CREATE TABLE switchboard.lane (
     beat bigint NOT NULL DEFAULT 0, dead boolean NOT NULL DEFAULT false, clock bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 10);
 CREATE TABLE switchboard.node (
-    id bytea PRIMARY KEY, address text NOT NULL, release text NOT NULL, seen timestamptz NOT NULL DEFAULT now()
+    id bytea PRIMARY KEY, address text NOT NULL, release text NOT NULL, seen timestamptz NOT NULL DEFAULT now(),
+    is_draining boolean NOT NULL DEFAULT false, load double precision NOT NULL DEFAULT 0
 ) WITH (fillfactor = 10);
 CREATE TABLE switchboard.slot (id int PRIMARY KEY, lane bytea);
 CREATE TABLE switchboard.shared (seq bigint PRIMARY KEY, keys bytea[] NOT NULL, vals bytea[] NOT NULL);

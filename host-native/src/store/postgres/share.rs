@@ -8,8 +8,10 @@ const SLACK: usize = 8;
 
 /// What a node knows of the shares.
 pub(super) struct Shares<'s> {
-    /// Nodes that are there, this one included.
+    /// Nodes that take slots.
     pub nodes: usize,
+    /// Whether this one is among them: one that is drained is not.
+    pub takes: bool,
     /// Its own lanes, and their slots.
     pub own: &'s [(Id, usize)],
     /// Slots that nobody has.
@@ -34,6 +36,9 @@ pub(super) enum ShareStep {
 impl Shares<'_> {
     /// Returns what the node does next.
     pub fn step(&self) -> ShareStep {
+        if !self.takes {
+            return self.own.first().map_or(ShareStep::Rest, |(id, _)| ShareStep::Give(*id, 0));
+        }
         let fair = usize::from(SLOTS).div_ceil(self.nodes.max(1));
         let own: usize = self.own.iter().map(|(_, slots)| slots).sum();
         if self.free > 0 && self.are_left {
@@ -63,7 +68,7 @@ mod tests {
 
     fn step(nodes: usize, own: &[usize], free: usize) -> ShareStep {
         let own: Vec<_> = own.iter().zip(1_u8..).map(|(slots, id)| ([id; 16], *slots)).collect();
-        Shares { nodes, own: &own, free, are_left: false, is_calm: true }.step()
+        Shares { nodes, takes: true, own: &own, free, are_left: false, is_calm: true }.step()
     }
 
     #[test]
@@ -73,7 +78,7 @@ mod tests {
         assert_eq!(step(3, &[300], 724), ShareStep::Take(42));
         assert_eq!(step(2, &[512], 512), ShareStep::Rest, "the rest is the other's");
         let own = [([1; 16], 512)];
-        let left = Shares { nodes: 2, own: &own, free: 512, are_left: true, is_calm: true };
+        let left = Shares { nodes: 2, takes: true, own: &own, free: 512, are_left: true, is_calm: true };
         assert_eq!(left.step(), ShareStep::Take(512), "but not for long");
     }
 
@@ -85,8 +90,16 @@ mod tests {
         assert_eq!(step(3, &[512, 512], 0), ShareStep::Give([2; 16], 0));
         assert_eq!(step(3, &[342 + 42], 0), ShareStep::Rest, "a little more is no reason");
         let own = [([1; 16], ALL)];
-        let new = Shares { nodes: 2, own: &own, free: 0, are_left: false, is_calm: false };
+        let new = Shares { nodes: 2, takes: true, own: &own, free: 0, are_left: false, is_calm: false };
         assert_eq!(new.step(), ShareStep::Rest, "a node that has just come may go again");
+    }
+
+    #[test]
+    fn who_is_drained_gives_all_up_and_takes_nothing() {
+        let own = [([1; 16], 300), ([2; 16], 200)];
+        let drained = Shares { nodes: 1, takes: false, own: &own, free: 524, are_left: true, is_calm: false };
+        assert_eq!(drained.step(), ShareStep::Give([1; 16], 0));
+        assert_eq!(Shares { own: &[], ..drained }.step(), ShareStep::Rest);
     }
 
     proptest! {

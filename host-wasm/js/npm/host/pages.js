@@ -27,6 +27,8 @@ const MISSING = {
   docs: "This host has no API explorer; the OpenAPI document is at /openapi.json.",
   backup: "This host makes no backups: copy its store with what the platform has for that.",
   store: "This host does not know the size of its store: its platform does.",
+  nodes: "This host has no nodes: its platform says where it runs.",
+  "drain-node": "This host has no nodes: its platform says where it runs.",
 };
 
 /**

@@ -92,7 +92,7 @@ export type Reply = {
   headers: string;
   media?: string;
   body?: Bytes;
-  page?: "ready" | "metrics" | "docs" | "home" | "console" | "backup" | "store";
+  page?: "ready" | "metrics" | "docs" | "home" | "console" | "backup" | "store" | "nodes" | "drain-node";
   stream?: string;
   last?: number;
 };

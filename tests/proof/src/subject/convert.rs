@@ -186,6 +186,9 @@ fn reply(reply: wit::Reply) -> Reply {
                 wit::HostPage::Console => HostPage::Console,
                 wit::HostPage::Backup => HostPage::Backup,
                 wit::HostPage::Store => HostPage::Store,
+                wit::HostPage::Nodes => HostPage::Nodes,
+                // Its id stands in the path.
+                wit::HostPage::DrainNode => HostPage::DrainNode([0; 16]),
             }),
             wit::Content::Events(_) => unreachable!("no script asks for a stream"),
         },
