@@ -161,7 +161,7 @@ impl Backend for Embedded {
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
         self.latest.forget();
         // The old database holds the file's lock.
-        drop(database.take());
+        close(database.take());
         *database = Some(opened(&self.opener, &mut locked(&self.commits), IntegrityCheck::Quick)?);
         Ok(())
     }
@@ -199,21 +199,33 @@ impl Drop for Embedded {
         self.latest.forget();
         let is_lost = std::thread::panicking() || self.unsynced.load(Ordering::Acquire);
         let is_open = self.database.get_mut().is_ok_and(|database| database.is_some());
-        if is_lost || !is_open {
-            return;
+        if is_open && !is_lost {
+            let closed = caught("the log cannot be closed", || self.checkpoint(LogUse::Closed)).and_then(|done| done);
+            if let Err(error) = closed {
+                tracing::warn!(%error, "the last commits stay in the log: the next start reads them there");
+            }
         }
-        let closed = caught("the log cannot be closed", || self.checkpoint(LogUse::Closed)).and_then(|done| done);
-        if let Err(error) = closed {
-            tracing::warn!(%error, "the last commits stay in the log: the next start reads them there");
-        }
+        close(self.database.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// Closes the tables: after a panic over a damaged file, redb panics there again.
+fn close(database: Option<Database>) {
+    if let Err(error) = caught("the store cannot be closed", || drop(database)) {
+        tracing::error!(%error, "the next start looks at it again");
     }
 }
 
 /// Opens the tables at their last checkpoint, and brings them to the last commit of the log.
 fn opened(opener: &Opener, commits: &mut Commits, look: IntegrityCheck) -> Result<Database, StoreError> {
     let database = opener(look)?;
-    caught("the store cannot be opened", || commits.replay(&database))??;
-    Ok(database)
+    match caught("the store cannot be opened", || commits.replay(&database)).and_then(|done| done) {
+        Ok(()) => Ok(database),
+        Err(error) => {
+            close(Some(database));
+            Err(error)
+        }
+    }
 }
 
 fn locked(commits: &Mutex<Commits>) -> MutexGuard<'_, Commits> {

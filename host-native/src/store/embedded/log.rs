@@ -24,7 +24,7 @@ use crate::reserve::lacks_room;
 use crate::store::StoreError;
 
 use append::Appender;
-use record::Record;
+use record::LogRecord;
 pub(super) use record::{CommitChanges, StoreId};
 
 /// Size of a page, bytes: systems read and write at least as much at once.
@@ -74,11 +74,11 @@ impl LogFile {
     }
 
     /// Calls `visit` with the records of a store in a half, and the half's offset of each.
-    fn each(&self, head: &Head, half: u64, visit: &mut dyn FnMut(usize, Record<'_>)) -> Result<(), StoreError> {
+    fn each(&self, head: &Head, half: u64, visit: &mut dyn FnMut(usize, LogRecord<'_>)) -> Result<(), StoreError> {
         let bytes = self.read(head.offset(half), head.half_bytes())?;
         let mut at = 0;
         while at < bytes.len() {
-            at += match Record::read(&bytes[at..], &head.store) {
+            at += match LogRecord::read(&bytes[at..], &head.store) {
                 Some(record) => {
                     let pages = record.bytes.next_multiple_of(PAGE);
                     visit(at, record);
@@ -169,7 +169,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(half: u64, at: usize, record: &Record<'_>, checkpoint: u64) -> Self {
+    fn of(half: u64, at: usize, record: &LogRecord<'_>, checkpoint: u64) -> Self {
         let sequence = record.sequence;
         let changes = if sequence > checkpoint { record.changes() } else { None };
         Self { half, at, end: at + record.bytes.next_multiple_of(PAGE), sequence, changes }

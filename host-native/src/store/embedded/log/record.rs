@@ -131,14 +131,14 @@ pub(super) fn encode(store: &StoreId, sequence: u64, changes: &CommitChanges, pa
 
 /// A whole record, as it stands in the log.
 #[derive(Debug)]
-pub(super) struct Record<'l> {
+pub(super) struct LogRecord<'l> {
     pub sequence: u64,
     /// Its length, bytes, without the zeros behind it.
     pub bytes: usize,
     changes: &'l [u8],
 }
 
-impl<'l> Record<'l> {
+impl<'l> LogRecord<'l> {
     /// Reads a store's record at the beginning of `bytes`; `None` where none stands whole.
     pub fn read(bytes: &'l [u8], store: &StoreId) -> Option<Self> {
         let (sum, all) = bytes.split_first_chunk::<SUM_BYTES>()?;
@@ -182,23 +182,23 @@ mod tests {
         fn what_is_written_is_read(changes in changes(), sequence: u64) {
             let bytes = encode(&ID, sequence, &changes, PAGE);
             prop_assert_eq!(bytes.len() % PAGE, 0);
-            let record = Record::read(&bytes, &ID).expect("it is whole");
+            let record = LogRecord::read(&bytes, &ID).expect("it is whole");
             prop_assert_eq!((record.sequence, record.bytes), (sequence, record_len(&changes)));
             prop_assert_eq!(record.changes(), Some(changes));
-            prop_assert!(Record::read(&bytes, &[8; 16]).is_none(), "it is another store's");
+            prop_assert!(LogRecord::read(&bytes, &[8; 16]).is_none(), "it is another store's");
         }
 
         #[test]
         fn a_record_with_a_flipped_bit_is_none(changes in changes(), at: prop::sample::Index, bit in 0..8) {
             let mut bytes = encode(&ID, 1, &changes, PAGE);
             bytes[at.index(record_len(&changes))] ^= 1_u8 << bit;
-            prop_assert!(Record::read(&bytes, &ID).is_none());
+            prop_assert!(LogRecord::read(&bytes, &ID).is_none());
         }
 
         #[test]
         fn a_record_that_ends_early_is_none(changes in changes(), at: prop::sample::Index) {
             let bytes = encode(&ID, 1, &changes, PAGE);
-            prop_assert!(Record::read(&bytes[..at.index(record_len(&changes))], &ID).is_none());
+            prop_assert!(LogRecord::read(&bytes[..at.index(record_len(&changes))], &ID).is_none());
         }
 
         #[test]
