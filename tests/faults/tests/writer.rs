@@ -227,7 +227,7 @@ async fn counting_loses_nothing_while_the_disk_runs_full_again_and_again() {
         tries += 1;
         assert!(tries < 100 * TIMES, "writes fail while the disk is full");
         let before = count.unclear.load(Ordering::Relaxed);
-        town.disk.disk.fail(Trouble::Full(random.below(2_000)));
+        town.disk.disk.fail(Trouble::Full(random.below(40)));
         tokio::time::sleep(Duration::from_millis(2)).await;
         town.disk.disk.fail(Trouble::None);
         tokio::time::sleep(Duration::from_millis(2)).await;
