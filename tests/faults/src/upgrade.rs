@@ -119,9 +119,10 @@ fn read_by_earlier(image: Image) -> Result<Option<Rows>, String> {
         return if is_clear { Ok(None) } else { Err(format!("an earlier release says only {said}")) };
     }
     let table = read.open_table(EARLIER_ROWS).map_err(|error| error.to_string())?;
-    let all = table.iter().map_err(|error| error.to_string())?;
-    let row = |row: Result<(redb::AccessGuard<'_, &[u8]>, redb::AccessGuard<'_, &[u8]>), _>| {
-        row.map(|(at, value)| (at.value().to_vec(), value.value().to_vec()))
-    };
-    all.map(row).collect::<Result<Rows, _>>().map(Some).map_err(|error: redb::StorageError| error.to_string())
+    let mut rows = Rows::new();
+    for row in table.iter().map_err(|error| error.to_string())? {
+        let (at, value) = row.map_err(|error| error.to_string())?;
+        rows.insert(at.value().to_vec(), value.value().to_vec());
+    }
+    Ok(Some(rows))
 }
