@@ -77,6 +77,15 @@ pub enum IntegrityCheck {
     Whole,
 }
 
+/// The files of an embedded store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreFile {
+    /// Its tables.
+    Tables,
+    /// Its log: commits that the tables have yet to take over durably.
+    Log,
+}
+
 /// An open store: snapshots for reads, one open write at a time.
 pub struct Store {
     backend: Box<dyn Backend>,
@@ -98,13 +107,15 @@ impl Store {
         Embedded::existing(folder).map(Self::of)
     }
 
-    /// Opens a store on storage other than a file, creating it if that is empty: for tests that simulate a disk.
-    /// `storage` must return the same bytes each time.
+    /// Opens a store on storage other than files, creating it if that is empty: for tests that simulate a disk.
+    /// `storage` must return the same bytes each time; a log that is made has two halves of `log_half_bytes`, a multiple
+    /// of 4,096: with fewer, checkpoints come sooner.
     pub fn over<B: StorageBackend>(
-        storage: impl Fn() -> B + Send + Sync + 'static,
+        storage: impl Fn(StoreFile) -> B + Send + Sync + 'static,
+        log_half_bytes: usize,
         look: IntegrityCheck,
     ) -> Result<Self, StoreError> {
-        Embedded::over(storage, look).map(Self::of)
+        Embedded::over(storage, log_half_bytes, look).map(Self::of)
     }
 
     /// Opens the store in the PostgreSQL of a URL alone: it is refused while a node serves, whose silence is waited for.
@@ -232,6 +243,11 @@ impl Store {
     /// reopening is told to try again.
     pub fn reopen(&self) -> Result<(), StoreError> {
         self.backend.reopen()
+    }
+
+    /// Does what can wait until nobody else waits to write: call it when that has been so for a while.
+    pub fn rest(&self) -> Result<(), StoreError> {
+        self.backend.rest()
     }
 
     /// Keeps a reserve of disk space beside the file from now on.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use switchboard_core::http::caller::Credential;
@@ -35,6 +35,9 @@ const QUEUE_MAX: usize = 4_096;
 const GROUP_TIME: Duration = Duration::from_millis(5);
 /// Nor after this many changed bytes, which are put into the table at the commit.
 const GROUP_BYTES: usize = 32 << 20;
+/// Once nothing was written for so long the store does what may hold up a write: more often would write as much as a
+/// service that is never at rest.
+const REST: Duration = Duration::from_secs(30);
 /// Failures of the store, of which each request would say one.
 static FAILED: Sparse = Sparse::new();
 
@@ -172,7 +175,15 @@ impl Writer {
 fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
     // News of commits of which it was not known whether they were made: the next one knows.
     let mut owed = BTreeSet::new();
-    while let Ok(first) = inputs.recv() {
+    loop {
+        let first = match inputs.recv_timeout(REST) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => {
+                rest(&parts.store);
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => return rest(&parts.store),
+        };
         let mut group = Group::default();
         // A damaged store may make redb panic: the thread goes on, and the group's callers get an error.
         let result = caught("a commit failed", || group.run(parts, inputs, first)).and_then(|done| done);
@@ -186,9 +197,7 @@ fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
             }
             group.fail(&Failure::Unavailable);
             owed.append(&mut group.topics);
-            if matches!(error, StoreError::DiskFull(_)) {
-                open_again(&parts.store);
-            }
+            recover(&parts.store, &error);
         } else {
             owed.append(&mut group.topics);
             std::mem::take(&mut owed).iter().for_each(|topic| parts.news.publish(*topic));
@@ -209,9 +218,20 @@ fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
     }
 }
 
+/// Has the store do what can wait until nobody writes.
+fn rest(store: &Store) {
+    if let Err(error) = caught("the store cannot rest", || store.rest()).and_then(|done| done) {
+        tracing::error!(%error, "the store failed; nothing that was acknowledged is lost");
+        recover(store, &error);
+    }
+}
+
 /// Reopens the store after a full disk, since that may have room again. After any other failure nothing is written
 /// until the operator has looked at the disk and restarted the service.
-fn open_again(store: &Store) {
+fn recover(store: &Store, error: &StoreError) {
+    if !matches!(error, StoreError::DiskFull(_)) {
+        return;
+    }
     store.give_up_reserve();
     match store.reopen() {
         Ok(()) => tracing::warn!("the disk is full: the store was opened again, and serves what was committed"),

@@ -21,6 +21,7 @@ mod golden;
 mod idempotency;
 mod jobs;
 mod limits;
+mod logs;
 mod looking;
 mod outside;
 mod permissions;

@@ -75,6 +75,11 @@ pub trait Backend: Send + Sync {
     /// Opens the rows again after the disk was full. Everything committed is still there.
     fn reopen(&self) -> Result<(), StoreError>;
 
+    /// Does what can wait until nobody else waits to write, and is called again when that has been so for a while.
+    fn rest(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Keeps a reserve of disk space from now on.
     fn reserve(&mut self);
 

@@ -8,8 +8,8 @@ use switchboard::store::{IntegrityCheck, Store};
 use switchboard_sim::random::Random;
 use switchboard_tests::server::{Folder, Server, binary};
 
-use crate::disk::{Cut, Disk};
-use crate::history::rows_of;
+use crate::disk::{Cut, Disk, Image};
+use crate::history::{log_half_bytes, rows_of};
 use crate::report::Row;
 
 /// Images tried after each operation.
@@ -28,10 +28,11 @@ pub fn creation(seed: u64) -> Row {
     let (disk, made) = made();
     let log = disk.log();
     let mut random = Random::new(seed);
-    let mut cut = Cut::before(&log, Vec::new());
+    let mut cut = Cut::before(&log, Image::default());
     loop {
         for _ in 0..IMAGES {
-            let image = cut.image(&mut random);
+            // A store has no log before its first commit.
+            let Image { tables: image, .. } = cut.image(&mut random);
             let at = cut.at();
             let told = |why| format!("seed {seed}, after operation {at} of {}: {why}", log.len());
             row.count(left(&image, ASIDE).map_err(told));
@@ -80,9 +81,8 @@ enum Secrets {
 
 /// Returns the operations that create a store, and how many there are when it is complete.
 fn made() -> (Disk, usize) {
-    let disk = Disk::of(Vec::new());
-    let storage = disk.clone();
-    let store = Store::over(move || storage.clone(), IntegrityCheck::Quick).expect("a store on a sound disk");
+    let disk = Disk::of(Image::default());
+    let store = disk.open(log_half_bytes(0), IntegrityCheck::Quick).expect("a store on a sound disk");
     let made = disk.ops();
     drop(store);
     (disk, made)

@@ -11,8 +11,8 @@ use switchboard_core::store::Change;
 use switchboard_core::verify::verify;
 use switchboard_sim::random::Random;
 
-use crate::disk::{Cut, Disk};
-use crate::history::{History, Rows, digest};
+use crate::disk::{Cut, Disk, Image};
+use crate::history::{History, Rows, digest, log_half_bytes};
 use crate::report::Row;
 
 /// Commits of each history.
@@ -58,10 +58,9 @@ fn lives(claim: &'static str, wanted: u64, seed: u64, test: fn(u64, &mut Row)) -
 }
 
 /// Opens an image; returns its disk and store.
-fn open(image: Vec<u8>, look: IntegrityCheck) -> Result<(Disk, Store), String> {
+fn open(image: Image, look: IntegrityCheck) -> Result<(Disk, Store), String> {
     let disk = Disk::of(image);
-    let storage = disk.clone();
-    let store = Store::over(move || storage.clone(), look).map_err(|error| format!("it does not open: {error}"))?;
+    let store = disk.open(log_half_bytes(0), look).map_err(|error| format!("it does not open: {error}"))?;
     Ok((disk, store))
 }
 
@@ -79,7 +78,7 @@ fn judge(history: &History, ops: usize, store: &Store) -> Result<Rows, String> {
 fn cut_everywhere(seed: u64, row: &mut Row) {
     let history = History::of(seed, COMMITS);
     let mut random = Random::new(seed);
-    let mut cut = Cut::before(&history.log, Vec::new());
+    let mut cut = Cut::before(&history.log, Image::default());
     while cut.step() {
         if cut.at() < created(&history) {
             continue;
@@ -111,7 +110,7 @@ fn goes_on(disk: &Disk, store: Store, rows: Rows) -> Result<(), String> {
     store.commit(&[Change::Put(MARK.to_vec(), vec![1; 5_000])]).map_err(|error| error.to_string())?;
     store.commit(&[Change::Delete(MARK.to_vec())]).map_err(|error| error.to_string())?;
     drop(store);
-    let (_, mut again) = open(disk.bytes(), IntegrityCheck::Quick)?;
+    let (_, mut again) = open(disk.image(), IntegrityCheck::Quick)?;
     if !again.check().map_err(|error| error.to_string())? {
         return Err("its file needed repair after another commit".into());
     }
@@ -122,7 +121,7 @@ fn goes_on(disk: &Disk, store: Store, rows: Rows) -> Result<(), String> {
 fn cut_twice(seed: u64, row: &mut Row) {
     let history = History::of(seed, COMMITS);
     let mut random = Random::new(seed);
-    let mut cut = Cut::before(&history.log, Vec::new());
+    let mut cut = Cut::before(&history.log, Image::default());
     while cut.step() {
         if cut.at() < created(&history) || random.below(4) != 0 {
             continue;
@@ -134,15 +133,15 @@ fn cut_twice(seed: u64, row: &mut Row) {
 }
 
 /// Opens an image, cuts the power during the recovery, and opens what is left.
-fn recover(history: &History, ops: usize, image: &[u8], random: &mut Random, row: &mut Row) -> Result<(), String> {
-    let (disk, store) = open(image.to_vec(), look(random))?;
+fn recover(history: &History, ops: usize, image: &Image, random: &mut Random, row: &mut Row) -> Result<(), String> {
+    let (disk, store) = open(image.clone(), look(random))?;
     judge(history, ops, &store)?;
     // The store is closed first: recovery ends with what closing writes.
     drop(store);
     let log = disk.log();
     for _ in 0..RECUTS {
         let at = usize::try_from(random.below(log.len() as u64 + 1)).unwrap_or(0);
-        let mut cut = Cut::before(&log, image.to_vec());
+        let mut cut = Cut::before(&log, image.clone());
         while cut.at() < at && cut.step() {}
         let second = open(cut.image(random), look(random));
         row.count(second.and_then(|(_, store)| judge(history, ops, &store).map(drop)).map_err(|why| {

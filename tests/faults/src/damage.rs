@@ -1,19 +1,22 @@
-//! A store's file damaged at random places: `verify` reports it, or every row is still right; a service refuses to
+//! A store's files damaged at random places: `verify` reports it, or every row is still right; a service refuses to
 //! start on it, or every row is right; and nothing ends without a message.
+//!
+//! A damaged record at the end of the log is told from one that a power cut tore by nothing, and is dropped: then every
+//! row is as before that commit.
 
 use std::path::Path;
 use std::process::Output;
 
-use switchboard::store::Store;
+use switchboard::store::{Store, StoreFile};
 use switchboard_sim::random::Random;
 use switchboard_tests::server::{Folder, run};
 
-use crate::disk::{Disk, SECTOR_BYTES};
+use crate::disk::{Image, SECTOR_BYTES};
 use crate::history::{Life, Rows, digest};
 use crate::report::Row;
 
 /// Commits in the damaged store.
-const COMMITS: u64 = 48;
+const COMMITS: usize = 48;
 /// Size of a page of the store, bytes.
 const PAGE_BYTES: usize = 4_096;
 /// Size of the header, which locates everything else, bytes.
@@ -21,13 +24,16 @@ const HEADER_BYTES: usize = 320;
 /// The byte that selects the last of two commits: no checksum covers it. After a power cut, a flipped bit in it
 /// restores the previous commit, intact; this is the only damage that goes unnoticed, so it is left out.
 const SLOT_BYTE: usize = 9;
-/// Name of the store's file in its folder.
+/// Names of the store's files in its folder.
 const FILE: &str = "switchboard.redb";
+const LOG: &str = "switchboard.wal";
 
 /// An undamaged store, of which each test damages a copy.
 struct Sound {
-    image: Vec<u8>,
+    image: Image,
     rows: Rows,
+    /// Rows before the last commit, if that stands in the log alone.
+    before: Option<Rows>,
 }
 
 /// Damages a store `wanted` times.
@@ -40,9 +46,12 @@ pub fn damage(wanted: u64, seed: u64) -> Row {
         let mut random = Random::new(seed.wrapping_add(number));
         let from = &stores[usize::from(random.chance(500))];
         let mut image = from.image.clone();
-        let what = hurt(&mut image, &mut random);
-        let told = |why| format!("seed {}, {what}: {why}", seed.wrapping_add(number));
-        match (verified(&image, from.rows), served(&image, from.rows)) {
+        let in_log = random.chance(250);
+        let (file, bytes) = if in_log { (LOG, &mut image.log) } else { (FILE, &mut image.tables) };
+        let what = hurt(bytes, &mut random);
+        let told = |why| format!("seed {}, {file}, {what}: {why}", seed.wrapping_add(number));
+        let rows = Allowed { last: from.rows, before: from.before.filter(|_| in_log) };
+        match (verified(&image, rows), served(&image, rows)) {
             (Ok(was_named), Ok(was_refused)) => {
                 named += u64::from(was_named);
                 refused += u64::from(was_refused);
@@ -58,17 +67,29 @@ pub fn damage(wanted: u64, seed: u64) -> Row {
     row.end()
 }
 
-/// Creates a store that was closed, or one whose power was cut.
+/// Creates a store that was closed, or one whose power was cut, with commits in its log.
 fn sound(seed: u64, closed: bool) -> Sound {
     let mut life = Life::begin(seed).expect("a store on a sound disk");
-    for _ in 0..COMMITS {
+    let mut logged = 0;
+    // Not right after a checkpoint: the log is to be needed.
+    while life.commits.len() < COMMITS || (!closed && logged < 3) {
+        let (ops, commits) = (life.disk.ops(), life.commits.len());
         life.commit().expect("a commit on a sound disk");
+        let is_logged = life.disk.log()[ops..].iter().all(|op| op.file == StoreFile::Log);
+        logged = if life.commits.len() > commits && is_logged { logged + 1 } else { logged * u64::from(is_logged) };
     }
-    let rows = life.commits.last().map_or(0, |commit| commit.rows);
-    let disk: Disk = life.disk.clone();
-    let cut = disk.bytes();
+    let rows = |from_end: usize| life.commits[life.commits.len() - from_end].rows;
+    let (rows, before, disk) = (rows(1), Some(rows(2)).filter(|_| !closed), life.disk.clone());
+    let cut = disk.image();
     drop(life);
-    Sound { image: if closed { disk.bytes() } else { cut }, rows }
+    Sound { image: if closed { disk.image() } else { cut }, rows, before }
+}
+
+/// Rows that may stand in a damaged store that is not refused.
+#[derive(Clone, Copy)]
+struct Allowed {
+    last: Rows,
+    before: Option<Rows>,
 }
 
 /// Damages an image; returns a description.
@@ -123,7 +144,7 @@ fn flip(image: &mut [u8], at: usize, random: &mut Random) -> String {
 }
 
 /// Returns whether `switchboard verify` reports the damage; if it does not, every row must be right.
-fn verified(image: &[u8], rows: Rows) -> Result<bool, String> {
+fn verified(image: &Image, rows: Allowed) -> Result<bool, String> {
     let folder = Folder::new();
     let data = put(&folder, image)?;
     let Output { status, stdout, stderr } = run(&["verify", data.to_str().ok_or("a path")?]);
@@ -136,7 +157,7 @@ fn verified(image: &[u8], rows: Rows) -> Result<bool, String> {
 }
 
 /// Returns whether a service refuses to start; if it does not, every row must be right.
-fn served(image: &[u8], rows: Rows) -> Result<bool, String> {
+fn served(image: &Image, rows: Allowed) -> Result<bool, String> {
     let folder = Folder::new();
     let data = put(&folder, image)?;
     match Store::open(&data) {
@@ -146,18 +167,25 @@ fn served(image: &[u8], rows: Rows) -> Result<bool, String> {
     }
 }
 
-fn put(folder: &Folder, image: &[u8]) -> Result<std::path::PathBuf, String> {
+fn put(folder: &Folder, image: &Image) -> Result<std::path::PathBuf, String> {
     let data = folder.path("data");
-    std::fs::create_dir_all(&data).and_then(|()| std::fs::write(data.join(FILE), image)).map_err(|e| e.to_string())?;
+    std::fs::create_dir_all(&data)
+        .and_then(|()| std::fs::write(data.join(FILE), &image.tables))
+        .and_then(|()| std::fs::write(data.join(LOG), &image.log))
+        .map_err(|error| error.to_string())?;
     Ok(data)
 }
 
-fn right(data: &Path, rows: Rows) -> Result<(), String> {
+fn right(data: &Path, rows: Allowed) -> Result<(), String> {
     judge(&Store::open(data).map_err(|error| error.to_string())?, rows)
 }
 
-fn judge(store: &Store, rows: Rows) -> Result<(), String> {
+fn judge(store: &Store, rows: Allowed) -> Result<(), String> {
     let snapshot = store.snapshot().map_err(|error| error.to_string())?;
     let found = digest(&snapshot).ok_or("its rows cannot be read")?;
-    if found == rows { Ok(()) } else { Err("a row is wrong, and nobody says so".into()) }
+    if found == rows.last || Some(found) == rows.before {
+        Ok(())
+    } else {
+        Err("a row is wrong, and nobody says so".into())
+    }
 }

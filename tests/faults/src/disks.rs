@@ -18,14 +18,14 @@ use crate::report::Row;
 use crate::wire::{Line, address_of};
 
 const ARGUMENTS: [&str; 4] = ["--rate-limit", "0", "--engine", "none"];
-/// Limit of the store's file, blocks of 512 bytes.
-const BLOCKS: u64 = 8_192;
+/// Limit of the store's files, blocks of 512 bytes: the log has half of that from the start.
+const BLOCKS: u64 = 32_768;
 /// Writes by which the disk must be full; the plan allows that many assistants.
 const WRITES_MAX: u64 = 900;
 /// Space that a server reserves for deletes on a full disk, bytes.
 const RESERVE_BYTES: u64 = 32 << 20;
 /// Length of each assistant's prompt, bytes.
-const PROMPT_BYTES: usize = 8_000;
+const PROMPT_BYTES: usize = 30_000;
 /// User id that owns no files.
 const NOBODY: u32 = 65_534;
 
@@ -33,7 +33,7 @@ const NOBODY: u32 = 65_534;
 const LIMITED: &str = r#"trap "" XFSZ; ulimit -S -f "$1"; shift; exec "$@""#;
 /// Shell script that mounts a small tmpfs, with a ballast file that can be removed.
 const SMALL: &str =
-    r#"mount -t tmpfs -o size=56m small "$1" && head -c 17825792 /dev/zero > "$1/ballast" && shift && exec "$@""#;
+    r#"mount -t tmpfs -o size=64m small "$1" && head -c 17825792 /dev/zero > "$1/ballast" && shift && exec "$@""#;
 
 /// Runs the server on full disks of two kinds.
 pub fn full(_: u64) -> Row {

@@ -1,12 +1,12 @@
 //! A disk that is full, or broken, from any operation on: nothing acknowledged is lost, nothing unacknowledged is
 //! reported as done, and once there is room the service continues.
 
-use switchboard::store::{IntegrityCheck, Store, StoreError};
+use switchboard::store::{IntegrityCheck, StoreError, StoreFile};
 use switchboard_core::verify::verify;
 use switchboard_sim::random::Random;
 
 use crate::disk::{Disk, Trouble};
-use crate::history::Life;
+use crate::history::{Life, log_half_bytes};
 use crate::report::Row;
 
 /// Most commits before the failure begins.
@@ -15,6 +15,9 @@ const BEFORE_MAX: u64 = 12;
 const LEFT_MAX: u64 = 60;
 /// Commits tried while there is no room.
 const TRIES: u64 = 4;
+
+/// Files that fail: both, or one while the other one does not.
+const FILES: [Option<StoreFile>; 3] = [None, Some(StoreFile::Tables), Some(StoreFile::Log)];
 
 /// Fills the disk at a random operation, as many times as wanted.
 pub fn full(wanted: u64, seed: u64) -> Row {
@@ -45,7 +48,7 @@ fn begin(seed: u64) -> Result<(Life, Random), String> {
 
 fn fill(seed: u64) -> Result<(), String> {
     let (mut life, mut random) = begin(seed)?;
-    life.disk.fail(Trouble::Full(random.below(LEFT_MAX)));
+    life.disk.fail_at(Trouble::Full(random.below(LEFT_MAX)), random.one(&FILES));
     let mut refused = false;
     for _ in 0..TRIES {
         let Err(error) = life.commit() else { continue };
@@ -76,7 +79,7 @@ fn smash(seed: u64) -> Result<(), String> {
     let (mut life, mut random) = begin(seed)?;
     let left = random.below(LEFT_MAX);
     let sync = random.chance(500);
-    life.disk.fail(if sync { Trouble::Unsynced(left) } else { Trouble::Broken(left) });
+    life.disk.fail_at(if sync { Trouble::Unsynced(left) } else { Trouble::Broken(left) }, random.one(&FILES));
     while life.commit().is_ok() {}
     let acknowledged = life.commits.len();
     for _ in 0..TRIES {
@@ -94,8 +97,8 @@ fn smash(seed: u64) -> Result<(), String> {
 
 /// Checks that the disk's content opens, and holds what was acknowledged; of the failed commit, all or nothing.
 fn sound(life: &mut Life) -> Result<(), String> {
-    let disk = Disk::of(life.disk.bytes());
-    let store = Store::over(move || disk.clone(), IntegrityCheck::Whole)
+    let store = Disk::of(life.disk.image())
+        .open(log_half_bytes(0), IntegrityCheck::Whole)
         .map_err(|error| format!("it does not open: {error}"))?;
     life.settle_on(&store).map_err(|why| format!("opened again: {why}"))?;
     let snapshot = store.whole().map_err(|error| error.to_string())?;

@@ -24,12 +24,20 @@ use switchboard_sim::random::Random;
 use switchboard_tests::house::{assistant, campaign, lead, tool, with};
 use twox_hash::XxHash3_128;
 
-use crate::disk::{Disk, Op};
+use crate::disk::{Disk, Image, Op};
 
 /// Start of every history, seconds since 1970.
 const BEGIN: u64 = 1_790_000_000;
 /// Longest prompt, bytes: a value of several pages.
 const PROMPT_BYTES_MAX: u64 = 12_000;
+
+/// Lengths of a log's halves, bytes: with the smallest most commits are checkpoints.
+const LOG_HALVES: [usize; 4] = [16 << 10, 32 << 10, 64 << 10, 128 << 10];
+
+/// Returns the length of the halves of a log, bytes: another one for each seed.
+pub fn log_half_bytes(seed: u64) -> usize {
+    usize::try_from(seed % 4).map_or(LOG_HALVES[0], |at| LOG_HALVES[at])
+}
 
 /// Checksum over all rows of a store.
 pub type Rows = u128;
@@ -106,9 +114,8 @@ pub struct Life {
 impl Life {
     /// Creates the store of a seed on an empty disk, after its first start.
     pub fn begin(seed: u64) -> Result<Self, StoreError> {
-        let disk = Disk::of(Vec::new());
-        let storage = disk.clone();
-        let store = Store::over(move || storage.clone(), IntegrityCheck::Quick)?;
+        let disk = Disk::of(Image::default());
+        let store = disk.open(log_half_bytes(seed), IntegrityCheck::Quick)?;
         let made = Commit { began: 0, acknowledged: disk.ops(), rows: digest_of(&Memory::default()) };
         let mut life = Self {
             disk,
@@ -284,6 +291,9 @@ impl History {
         let mut life = Life::begin(seed).expect("a store on a sound disk");
         for number in 1..=commits {
             life.commit().expect("a commit on a sound disk");
+            if number % 11 == 0 {
+                life.store.rest().expect("a store on a sound disk");
+            }
             if number % 16 == 0 {
                 life.restart().expect("a store on a sound disk");
             }

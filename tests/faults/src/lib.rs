@@ -15,6 +15,7 @@ pub mod history;
 pub mod kills;
 pub mod report;
 pub mod slow;
+pub mod upgrade;
 pub mod wire;
 pub mod writing;
 
@@ -33,11 +34,12 @@ pub struct Fault {
 }
 
 /// All faults, with the numbers of their tests.
-pub const FAULTS: [Fault; 11] = [
+pub const FAULTS: [Fault; 12] = [
     Fault { name: "kills", run: kills::kills, share: 200, long: 10_000 },
     Fault { name: "cuts", run: cuts::cuts, share: 5_000, long: 500_000 },
     Fault { name: "recuts", run: cuts::recuts, share: 500, long: 50_000 },
     Fault { name: "creation", run: |_, seed| creation::creation(seed), share: 1, long: 1 },
+    Fault { name: "upgrade", run: |_, seed| upgrade::upgrade(seed), share: 1, long: 1 },
     Fault { name: "full", run: full::full, share: 200, long: 20_000 },
     Fault { name: "broken", run: full::broken, share: 200, long: 20_000 },
     Fault { name: "damage", run: damage::damage, share: 200, long: 20_000 },

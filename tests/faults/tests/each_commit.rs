@@ -29,6 +29,11 @@ fn a_cut_while_a_store_is_made_leaves_none_half_made() {
 }
 
 #[test]
+fn nor_while_a_store_gets_its_log() {
+    share("upgrade");
+}
+
+#[test]
 fn a_full_disk_loses_nothing() {
     share("full");
 }

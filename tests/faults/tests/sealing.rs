@@ -9,7 +9,8 @@ use switchboard::store::{IntegrityCheck, Store};
 use switchboard_core::key::{self, Key, holds_secrets};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Bytes, Order, View};
-use switchboard_faults::disk::{Cut, Disk};
+use switchboard_faults::disk::{Cut, Disk, Image};
+use switchboard_faults::history::log_half_bytes;
 use switchboard_faults::seed_of;
 use switchboard_sim::random::Random;
 use switchboard_tests::house::{House, assistant, tool, trunk, with};
@@ -23,8 +24,7 @@ const SAMPLE: u64 = 4;
 type Rows = BTreeMap<Key, Bytes>;
 
 fn over(disk: &Disk) -> Store {
-    let storage = disk.clone();
-    Store::over(move || storage.clone(), IntegrityCheck::Whole).expect("it opens")
+    disk.open(log_half_bytes(3), IntegrityCheck::Whole).expect("it opens")
 }
 
 /// Creates rows of every kind, with many that hold secrets.
@@ -60,7 +60,7 @@ fn stored(store: &Store) -> Rows {
 
 /// Reseals a disk's secrets with the first of these keys, cutting the power all along; returns the disk without a cut.
 fn seal_anew(disk: &Disk, keys: &str, rows: &Rows, random: &mut Random) -> Disk {
-    let (before, seal) = (disk.bytes(), || Seal::parse(keys).expect("keys"));
+    let (before, seal) = (disk.image(), || Seal::parse(keys).expect("keys"));
     let current = seal().current().expect("a key");
     let is_done = |disk: &Disk| {
         let store = over(disk).sealed(seal()).expect("it has its keys").0;
@@ -85,7 +85,7 @@ fn seal_anew(disk: &Disk, keys: &str, rows: &Rows, random: &mut Random) -> Disk 
 #[test]
 fn power_cuts_leave_every_secret_readable_and_sealed_in_the_end() {
     let mut random = Random::new(seed_of("sealing"));
-    let (rows, disk) = (rows(), Disk::of(Vec::new()));
+    let (rows, disk) = (rows(), Disk::of(Image::default()));
     let store = over(&disk);
     store
         .commit(&rows.iter().map(|(at, value)| Change::Put(at.clone(), value.clone())).collect::<Vec<_>>())

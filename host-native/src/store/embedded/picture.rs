@@ -6,7 +6,7 @@ use redb::{AccessGuard, Database, ReadOnlyTable, ReadableDatabase, StorageError}
 use switchboard_core::view::{Order, RowVisitor, Scan, Stop};
 
 use super::cache::{Copies, ROW_BYTES_MAX, ReadCache};
-use super::{ROWS, refused};
+use super::tables::{ROWS, refused};
 use crate::store::StoreError;
 use crate::store::backend::Picture;
 

@@ -1,0 +1,112 @@
+//! The log beside the store: what a start, `verify` and `copy` do with one that is needed, missing, damaged or another
+//! store's.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use switchboard_tests::house::{tool, with};
+
+use crate::server::{Folder, Server, binary, call, run};
+
+const STORE: &str = "switchboard.redb";
+const LOG: &str = "switchboard.wal";
+const ARGUMENTS: [&str; 2] = ["--engine", "none"];
+/// Tools that each store has.
+const TOOLS: usize = 12;
+
+/// A data folder with the key of its owner.
+struct Data {
+    at: PathBuf,
+    key: String,
+}
+
+/// Makes a store with tools and kills its server: the log is needed.
+fn killed(folder: &Folder, name: &str) -> Data {
+    let at = folder.path(name);
+    let server = Server::start(&at, &ARGUMENTS);
+    let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    for number in 0..TOOLS {
+        let body = with(tool("probe"), &json!({ "description": format!("of {name}, {number}") }));
+        let (status, json) = call("POST", &format!("{url}/user/tools"), &key, Some(&body));
+        assert_eq!(status, 201, "{json}");
+    }
+    server.kill();
+    Data { at, key }
+}
+
+/// Returns the number of tools that a service on the store shows, and stops it.
+fn tools(Data { at, key }: &Data) -> usize {
+    let server = Server::start(at, &ARGUMENTS);
+    let (status, json) = call("GET", &format!("{}/user/tools", server.text("url")), key, None);
+    assert_eq!(status, 200, "{json}");
+    assert_eq!(server.stop(), Some(0));
+    json.as_array().expect("a list").len()
+}
+
+/// Checks that neither `serve` nor `verify` nor `copy` goes on, what they say, and that nothing is written over.
+fn refused(folder: &Folder, data: &Path, says: &[&str]) {
+    let files = || [STORE, LOG].map(|file| std::fs::read(data.join(file)).ok());
+    let log = files()[1].clone();
+    let at = data.to_str().expect("a path");
+    let copy = folder.path("copy.swbk");
+    let mut serve = Command::new(binary());
+    serve.args(["serve", "--data", at, "--listen", "127.0.0.1:0"]).args(ARGUMENTS);
+    let outputs =
+        [serve.output().expect("it runs"), run(&["verify", at]), run(&["copy", at, copy.to_str().expect("a path")])];
+    for output in outputs {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let file = data.join(LOG).display().to_string();
+        assert!(says.iter().chain([&&*file]).all(|words| said.contains(*words)), "{said}");
+    }
+    assert!(files()[1] == log, "the log is as it was");
+    assert!(!copy.exists());
+}
+
+#[test]
+fn a_log_that_is_needed_must_be_there_whole_and_its_own() {
+    let folder = Folder::new();
+    let [data, other] = ["data", "other"].map(|name| killed(&folder, name));
+    let (log, others) = (data.at.join(LOG), other.at.join(LOG));
+    let aside = folder.path("aside");
+    std::fs::rename(&log, &aside).expect("it is there");
+    refused(&folder, &data.at, &["is missing", "put it back, or restore a backup"]);
+    assert!(!log.exists(), "none is made in its place");
+    std::fs::copy(&others, &log).expect("room");
+    refused(&folder, &data.at, &["belongs to another store"]);
+    let mut bytes = std::fs::read(&aside).expect("it is there");
+    // The record of the first commit after the checkpoint begins the second page or half.
+    let first = bytes.iter().skip(4_096).position(|byte| *byte != 0).expect("there are records") + 4_096;
+    bytes[first] ^= 1;
+    std::fs::write(&log, &bytes).expect("room");
+    refused(&folder, &data.at, &["is damaged", "Restore a backup"]);
+    std::fs::write(&log, "not a log").expect("room");
+    refused(&folder, &data.at, &["is damaged"]);
+
+    // Each with its own, everything is there.
+    std::fs::rename(&aside, &log).expect("it is there");
+    assert_eq!([tools(&data), tools(&other)], [TOOLS, TOOLS]);
+}
+
+#[test]
+fn verify_copy_and_a_start_take_over_what_the_log_has() {
+    let folder = Folder::new();
+    for (number, takes) in ["verify", "copy", "serve"].into_iter().enumerate() {
+        let data = killed(&folder, takes);
+        let (at, copy) = (data.at.to_str().expect("a path"), folder.path(&format!("{number}/")));
+        let copy = format!("{}/", copy.display());
+        match takes {
+            "verify" => assert!(run(&["verify", at]).status.success()),
+            "copy" => {
+                let copied = run(&["copy", at, &copy]);
+                assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+                assert_eq!(tools(&Data { at: copy.into(), key: data.key.clone() }), TOOLS);
+            }
+            _ => assert_eq!(tools(&data), TOOLS),
+        }
+        // What was stopped well needs no log: the store may be moved alone.
+        std::fs::remove_file(data.at.join(LOG)).expect("there is a log");
+        assert_eq!(tools(&data), TOOLS);
+    }
+}
