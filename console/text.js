@@ -515,6 +515,12 @@ export const text = {
       dualplex:
         "Dualplex: a multimodal model listens while a voice of your choice speaks. The customer can always interrupt, and knowledge comes by function call.",
     },
+    embed: "In a page of yours",
+    embedWords:
+      "This line in a page shows the widget there. Which pages may show it, and how it looks, is in the section Widget.",
+    embedLine: "Line for a page",
+    embedInactive: "No page shows it until the assistant is active.",
+    embedNowhere: "No page may show it yet: name the page's origin in the allowed origins.",
     sections: {
       identity: "Identity",
       voice: "Voice",

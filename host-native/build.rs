@@ -1,5 +1,5 @@
-//! Packs the files of the console and of the API explorer, each as it is sent: the binary holds them compressed, with the
-//! tag of their content.
+//! Packs the files of the console and of the API explorer, and the widget, each as it is sent: the binary holds them
+//! compressed, with the tag of their content.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -14,9 +14,12 @@ use sha2::{Digest, Sha256};
 /// Folders beside this file, and the names of the lists of their files.
 const FOLDERS: [(&str, &str); 2] = [("../console", "CONSOLE"), ("docs-ui", "EXPLORER")];
 /// Names of folders and files that are no part of what is served; so is what begins with a dot.
-const LEFT_OUT: [&str; 6] = ["node_modules", "test", "package.json", "package-lock.json", "tsconfig.json", "NOTICE"];
+const LEFT_OUT: [&str; 7] =
+    ["node_modules", "test", "widget", "package.json", "package-lock.json", "tsconfig.json", "NOTICE"];
 /// Ends of names that are not served: documents, and types that no browser reads.
 const LEFT_OUT_ENDS: [&str; 2] = [".md", ".d.ts"];
+/// The modules of the widget, each after those that it imports from.
+const WIDGET: [&str; 6] = ["text.js", "style.js", "conversation.js", "parts.js", "panel.js", "start.js"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no folder for what is built")?);
@@ -30,15 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(lists, "/// Files of `{folder}`, in the order of their paths.")?;
         writeln!(lists, "pub static {name}: &[EmbeddedFile] = &[")?;
         for path in files(&base)? {
-            let packed = PackedFile::of(&base, &path)?;
-            fs::write(out.join(&packed.digest), &packed.bytes)?;
-            let PackedFile { path, media, digest, .. } = packed;
-            let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{digest}\"))");
-            let etag = format!("\"\\\"{digest}\\\"\"");
-            writeln!(lists, "EmbeddedFile {{ path: {path:?}, media: {media:?}, etag: {etag}, packed: {bytes} }},")?;
+            writeln!(lists, "{},", PackedFile::of(&base, &path)?.written(&out)?)?;
         }
         writeln!(lists, "];")?;
     }
+    let widget = PackedFile::named("widget.js".to_owned(), gzip(widget()?.as_bytes())?)?.written(&out)?;
+    writeln!(lists, "/// The script that other pages load.\npub static WIDGET: EmbeddedFile = {widget};")?;
     Ok(fs::write(out.join("files.rs"), lists)?)
 }
 
@@ -86,11 +86,53 @@ impl PackedFile {
             Some(inner) => (inner.to_owned(), content),
             None => (named, gzip(&content)?),
         };
+        Self::named(path, bytes)
+    }
+
+    /// Gives a file its type and its digest.
+    fn named(path: String, bytes: Vec<u8>) -> Result<Self, Box<dyn Error>> {
         let media = media_type(&path).ok_or_else(|| format!("{path}: no media type is known for it"))?;
         let digest =
             Sha256::digest(&bytes).iter().take(16).fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         Ok(Self { path, media, digest, bytes })
     }
+
+    /// Writes its bytes into a folder; returns the expression that takes it into the binary.
+    fn written(&self, out: &Path) -> Result<String, Box<dyn Error>> {
+        let Self { path, media, digest, bytes } = self;
+        fs::write(out.join(digest), bytes)?;
+        let packed = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{digest}\"))");
+        let etag = format!("\"\\\"{digest}\\\"\"");
+        Ok(format!("EmbeddedFile {{ path: {path:?}, media: {media:?}, etag: {etag}, packed: {packed} }}"))
+    }
+}
+
+/// Joins the modules of the widget into one script in a scope of its own, without comments and without what they import
+/// from each other and export: a page that names one address in its content security policy can load it, as a module and
+/// as a plain script.
+fn widget() -> Result<String, Box<dyn Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../console/widget");
+    let mut script = String::from("(() => {\n\"use strict\";\n");
+    for name in WIDGET {
+        // How what is left out ends; an empty end is that of the same line.
+        let mut left_out = None;
+        for line in fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"))?.lines() {
+            let text = line.trim_start();
+            let is_cast = text.contains("*/") && !text.ends_with("*/");
+            let end = left_out.or(match text {
+                _ if line.starts_with("import ") => Some(";"),
+                _ if text.starts_with("/**") && !is_cast => Some("*/"),
+                _ if text.starts_with("//") || text.is_empty() => Some(""),
+                _ => None,
+            });
+            match end {
+                Some(end) => left_out = (!line.ends_with(end)).then_some(end),
+                None => writeln!(script, "{}", line.strip_prefix("export ").unwrap_or(line))?,
+            }
+        }
+    }
+    script.push_str("})();\n");
+    Ok(script)
 }
 
 fn gzip(content: &[u8]) -> Result<Vec<u8>, std::io::Error> {

@@ -10,6 +10,7 @@ import { Await, Badge, Copy, Empty, Head, Json, Panel, Tabs } from "../ui/parts.
 import { useAction, useEvery, useGet } from "../ui/resource.js";
 import { Pager, Table } from "../ui/table.js";
 import { toast } from "../ui/toast.js";
+import { Embed } from "./assistant/embed.js";
 import { InboundHook } from "./assistant/inbound-hook.js";
 import { Preview } from "./assistant/preview.js";
 import { applies, place, sections } from "./assistant/sections.js";
@@ -56,7 +57,8 @@ function Settings({ row, reload }) {
     <div class="stack"><${SchemaForm} schema="UpdateAssistant" stored=${row} draft=${`assistant:${row.id}`}
       save=${save} verb=${text.save} bar
         show=${(/** @type {string} */ name, /** @type {any} */ values) => applies(name, values.mode)} order=${place} sections=${(/** @type {any} */ { mode }) => sections(mode)} />
-      ${row.type === "inbound" && html`<${InboundHook} row=${row} reload=${reload} />`}</div>
+      ${row.type === "inbound" && html`<${InboundHook} row=${row} reload=${reload} />`}
+      <${Embed} row=${row} /></div>
     <div class="stack beside">
       <div class="row" role="group" aria-label=${text.assistants.show}>${[
         ["try", text.assistants.tryIt],

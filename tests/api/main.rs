@@ -70,3 +70,4 @@ mod trunk_checks;
 mod unknown_members;
 mod web_calls;
 mod webhooks;
+mod widgets;

@@ -1,4 +1,4 @@
-//! The console out of the binary: its page and files, and what browsers are told of them.
+//! The console out of the binary, and the widget: pages and files, and what browsers are told of them.
 
 use std::io::Read;
 
@@ -61,5 +61,32 @@ fn a_file_that_a_browser_has_is_not_sent_again() {
         assert_eq!(send("GET", &url, "", &[("if-none-match", "\"x\"")], "").0, 200, "{path}");
         let (status, _, body) = send("HEAD", &url, "", &[], "");
         assert_eq!((status, body.len()), (200, 0), "{path}");
+    }
+}
+
+#[test]
+fn the_widget_is_one_script_that_pages_of_every_origin_may_load() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.path("data"), &["--engine", "none", "--cors-origin", "https://app.example"]);
+    let get =
+        |path: &str, headers: &[(&str, &str)]| send("GET", &format!("{}{path}", server.text("url")), "", headers, "");
+    for origin in ["https://shop.example", "https://app.example", "null"] {
+        let (status, head, script) = get("/widget.js", &[("origin", origin)]);
+        assert_eq!(status, 200, "{origin}");
+        for part in [
+            r#""content-type": "text/javascript; charset=utf-8""#,
+            r#""access-control-allow-origin": "*""#,
+            r#""cross-origin-resource-policy": "cross-origin""#,
+            r#""cache-control": "public, max-age=300, stale-while-revalidate=86400""#,
+        ] {
+            assert!(head.contains(part), "{part}: {head}");
+        }
+        assert_eq!(head.matches("access-control-allow-origin").count(), 1, "{head}");
+        let text = unpacked(&script);
+        assert!(text.starts_with("(() => {") && text.len() <= 30_000, "{} bytes", text.len());
+        assert!(!text.lines().any(|line| line.starts_with("import ") || line.starts_with("export ")));
+    }
+    for path in ["/widget.js/x", "/api/widget.js", "/console/widget/panel.js", "/widget"] {
+        assert_eq!(get(path, &[]).0, 404, "{path}");
     }
 }

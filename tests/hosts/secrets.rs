@@ -101,6 +101,8 @@ fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id):
         client.make("/user/make_call", key, &json!({ "phone_number": "+15550100001", "assistant_id": assistant_id }));
     let begun = client.make("/conversations", key, &json!({ "assistant_id": assistant_id, "type": "test" }));
     let conversation = begun["conversation_id"].as_str().expect("a UUID").to_owned();
+    let shown = client.send("GET", &format!("/user/assistant/{assistant_id}"), key, &[], "").1;
+    let widget = shown["uuid"].as_str().expect("a UUID").to_owned();
     for route in ROUTES.iter().filter(|route| route.method == Method::Get && route.who != Who::Engine) {
         let token = if route.who == Who::Operator { operator } else { key };
         for path in route.paths {
@@ -110,7 +112,8 @@ fn walk(client: &mut Client, key: &str, operator: &str, (tool_id, assistant_id):
                 "getCall" | "listCallEvents" => call["data"]["id"].as_u64().or(call["id"].as_u64()).unwrap_or(1),
                 _ => 1,
             };
-            let path = path.replace("{id}", &id.to_string()).replace("{uuid}", &conversation);
+            let uuid = if route.id == "getWidget" { &widget } else { &conversation };
+            let path = path.replace("{id}", &id.to_string()).replace("{uuid}", uuid);
             let path = path.replace("{file}", "start.js");
             let (status, _) = client.send("GET", &path, token, &[], "");
             // The carrier fails; of some kinds there is no row.

@@ -26,7 +26,7 @@ const ROWS: usize = 2;
 
 /// The order in which the examples are played. What stands in no order here follows from nothing before it.
 const ORDER: &str = "
-    home health ready metrics openapi docs console
+    home health ready metrics openapi docs console widget
     createPlan updatePlan listPlans replacePrices getPrices createAccount listAccounts getAccount updateAccount createAccountKey listAccountKeys
     deleteAccountKey createEngineToken listEngineTokens
     login logout me updateMe createApiKey listApiKeys deleteApiKey
@@ -46,7 +46,7 @@ const ORDER: &str = "
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
     createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
     explainLead switchCampaign switchCampaignOf overview listWhatsAppSenders
-    startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
+    getWidget startConversation sendMessage getOpenConversation generateReply listConversations getConversation disableAi enableAi
     deleteConversation
     listJobs listQueues listSettings getStore listNodes drainNode deleteLead deleteCampaign deleteRecording deleteCall deleteDocument deleteKnowledgebase deleteAssistant deleteTool
     deleteFolder deleteLabel releaseNumber deleteEngineToken deleteAccount backup rotateOperatorToken
@@ -143,6 +143,7 @@ fn play(sections: &BTreeMap<String, Section>) -> BTreeMap<String, Played> {
         }
         house.tick();
         known.insert(id.to_owned(), made(&got.json));
+        known.extend(got.json["uuid"].as_str().map(|uuid| (format!("{id}.uuid"), uuid.to_owned())));
         known.extend(got.json["token"].as_str().map(|token| (format!("{id}.token"), token.to_owned())));
         let shown = (!got.json.is_null() && id != "openapi").then(|| cut(parsed(id, &got.bytes)));
         played.insert(id.to_owned(), Played { sent, reply: shown });

@@ -73,6 +73,8 @@ impl Places {
         let talk = json!({ "assistant_id": assistant, "type": "test" });
         let talk = house.post("/conversations", &talk).token(token).send().expect(200);
         let conversation = talk.json["conversation_id"].as_str().expect("a UUID").to_owned();
+        let shown = house.call(Method::Get, &format!("/user/assistant/{assistant}")).token(token).send().expect(200);
+        let uuid = shown.json["uuid"].as_str().expect("a UUID").to_owned();
         let ids = [
             ("/user/api-keys", "{id}", key),
             ("/user/assistant", "{id}", assistant),
@@ -112,6 +114,7 @@ impl Places {
         for start in ["/conversations", "/user/conversations", "/automate"] {
             places.push((start, "{uuid}", conversation.clone()));
         }
+        places.push(("/widgets", "{uuid}", uuid));
         places.push(("/docs", "{file}", "index.html".into()));
         places.push(("/console", "{*path}", "calls/1".into()));
         places.push(("/engine/calls", "{name}", "look".into()));

@@ -1,4 +1,4 @@
-// Which files of the console are served.
+// Which files of the console are served; its widget goes to other pages, in one file.
 
 import { readdirSync, statSync } from "node:fs";
 
@@ -6,7 +6,8 @@ import { readdirSync, statSync } from "node:fs";
 export function files(folder) {
   return readdirSync(folder).flatMap((name) => {
     const path = `${folder}${name}`;
-    if (/^(node_modules|test|\..*)$|\.d\.ts$|\.md$|^(package|package-lock|tsconfig)\.json$/.test(name)) return [];
+    if (/^(node_modules|test|widget|\..*)$|\.d\.ts$|\.md$|^(package|package-lock|tsconfig)\.json$/.test(name))
+      return [];
     return statSync(path).isDirectory() ? files(`${path}/`) : [path];
   });
 }

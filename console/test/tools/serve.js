@@ -1,7 +1,7 @@
 // Serves the console's folder as the binary does, with the same headers, and passes everything else on to a service.
 // For work on the console: `node test/tools/serve.js PORT SERVICE_URL`.
 
-import { createReadStream, existsSync, statSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,17 +18,44 @@ const TYPES = {
   ".json": "application/json",
 };
 
+const OF_WIDGET = {
+  "content-type": TYPES[".js"],
+  "access-control-allow-origin": "*",
+  "cross-origin-resource-policy": "cross-origin",
+  "cache-control": "no-store",
+};
+
+/** The widget in one file, as `host-native/build.rs` joins it. */
+export function widget() {
+  const order = /const WIDGET: .*? = \[(.*?)\];/s.exec(
+    readFileSync(join(FOLDER, "../host-native/build.rs"), "utf8"),
+  )?.[1];
+  const modules = (order ?? "").match(/[\w-]+\.js/g) ?? [];
+  const joined = modules.map((name) =>
+    readFileSync(join(FOLDER, "widget", name), "utf8")
+      .replace(/^import [^;]*;\n/gm, "")
+      .replace(/^ *\/\*\*((?!\*\/)[^])*\*\/\n/gm, "")
+      .replace(/^ *(\/\/.*)?\n/gm, "")
+      .replace(/^export /gm, ""),
+  );
+  return `(() => {\n"use strict";\n${joined.join("")}})();\n`;
+}
+
 /** What the console's pages are allowed. */
 export const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /** Serves until `close` of what it resolves to. @param {number} port 0 picks one @param {string} service
- * @param {{ folder?: boolean }} [how] without the folder, the service's own console @returns {Promise<import("node:http").Server>} */
-export function serve(port, service, { folder = true } = {}) {
+ * @param {{ folder?: boolean, from?: () => string | null }} [how] without the folder, the service's own console; `from`
+ *   tells the address that a request is passed on for @returns {Promise<import("node:http").Server>} */
+export function serve(port, service, { folder = true, from = () => null } = {}) {
   const server = createServer((asked, answer) => {
+    const address = from();
+    if (address) asked.headers["x-forwarded-for"] = address;
     if (!folder) return pass(asked, answer, service);
     const path = decodeURIComponent(new URL(asked.url ?? "/", "http://x").pathname);
     const page = path === "/" || (path.startsWith("/console/") && !extname(path));
+    if (path === "/widget.js") return answer.writeHead(200, OF_WIDGET).end(widget());
     if (page && asked.method === "GET" && (asked.headers.accept ?? "").includes("text/html"))
       return send(answer, "index.html");
     if (path.startsWith("/console/") && TYPES[extname(path)]) return send(answer, path.slice("/console/".length));

@@ -8,15 +8,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { files } from "./files.js";
-import { serve } from "./serve.js";
+import { serve, widget } from "./serve.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const HERE = join(ROOT, "console/");
 /** How long a service may take to answer first, milliseconds. */
 const START_MS = 60_000;
 
-/** `cut` breaks every connection of the browser.
- * @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string, console_url?: string }, endpoint: Endpoint, embedded: boolean, cut: () => void, stop: () => Promise<void> }} Service */
+/** `cut` breaks every connection of the browser; `from` is the address that its requests are passed on for, where the
+ * service trusts its front (`--trust-proxy 127.0.0.1/32`).
+ * @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string, console_url?: string }, endpoint: Endpoint, embedded: boolean, from?: string | null, cut: () => void, stop: () => Promise<void> }} Service */
 /** @typedef {{ url: string, asked: { method: string, path: string, headers: any, body: string }[], answer: (path: string, reply: { status?: number, body?: string, type?: string }) => void, close: () => void }} Endpoint */
 
 /** The binary that is tested: `SWITCHBOARD_BIN`, or the one that this tree built. */
@@ -60,14 +61,16 @@ export async function start(flags = []) {
   const secrets = JSON.parse(readFileSync(ready, "utf8"));
   const endpoint = await listen();
   const embedded = await isEmbedded(secrets.url);
-  const front = await serve(0, secrets.url, { folder: !embedded });
+  const front = await serve(0, secrets.url, { folder: !embedded, from: () => own.from ?? null });
   const url = `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (front.address()).port}`;
-  return {
+  /** @type {Service} */
+  const own = {
     url,
     service: secrets.url,
     secrets,
     endpoint,
     embedded,
+    from: null,
     cut: () => front.closeAllConnections(),
     async stop() {
       endpoint.close();
@@ -78,10 +81,13 @@ export async function start(flags = []) {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+  return own;
 }
 
-/** Whether the binary serves this very console: then it is tested as it is served. @param {string} url */
+/** Whether the binary serves this very console and widget: then they are tested as they are served. @param {string} url */
 async function isEmbedded(url) {
+  const script = await fetch(new URL("/widget.js", url));
+  if (!script.ok || (await script.text()) !== widget()) return false;
   for (const path of files(HERE)) {
     const told = await fetch(new URL(`/console/${path.slice(HERE.length)}`, url));
     if (!told.ok || !Buffer.from(await told.arrayBuffer()).equals(readFileSync(path))) return false;

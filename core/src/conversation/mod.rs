@@ -19,6 +19,7 @@ mod send;
 pub mod tables;
 mod talk;
 mod visit;
+mod widget;
 
 pub use ended::{conclude, give_up};
 pub use list::list;
@@ -26,3 +27,4 @@ pub use open::{read as read_open, start};
 pub use own::{delete, disable_ai, enable_ai, read};
 pub use replies::generate;
 pub use send::send;
+pub use widget::read as read_widget;

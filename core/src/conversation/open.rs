@@ -39,13 +39,7 @@ pub fn start(ctx: &Ctx<'_>) -> Handled {
         OpenType::Widget => ConversationType::Widget,
         OpenType::Test => ConversationType::Test,
     };
-    let (account, talk) = match ctx.caller {
-        Some(_) => {
-            let account = ctx.account();
-            (account, of_owner(account, &body.assistant_id, kind)?.ok_or(Refusal::NotFound(assistant::MISSING))?)
-        }
-        None => of_stranger(ctx, &body.assistant_id, kind)?,
-    };
+    let (account, talk) = named(ctx, &body.assistant_id, kind)?;
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Declined(NO_BALANCE.into()).into());
     }
@@ -56,6 +50,15 @@ pub fn start(ctx: &Ctx<'_>) -> Handled {
     let begun = begin(ctx, account, &talk, kind, given, None)?;
     let history = begun.messages(account)?.iter().map(|message| message.shown(false)).collect();
     Ok(Reply::ok(&StartedConversation { status: true, conversation_id: begun.shown.id, history }))
+}
+
+/// Finds an assistant that the caller names: an owner's own, or one that strangers may talk to.
+pub fn named<'a>(ctx: &Ctx<'a>, name: &str, kind: ConversationType) -> Result<(Scope<'a>, Talk), Halt> {
+    if ctx.caller.is_none() {
+        return of_stranger(ctx, name, kind);
+    }
+    let account = ctx.account();
+    Ok((account, of_owner(account, name, kind)?.ok_or(Refusal::NotFound(assistant::MISSING))?))
 }
 
 /// Finds an assistant of the account by its id or UUID.

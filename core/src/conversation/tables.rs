@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::assistant::tables::{WidgetPosition, WidgetTheme};
 use crate::limits::{MESSAGE_CHARS_MAX, RELAYED_CHARS_MAX, TURN_CALLS_MAX};
 use crate::record::{
     Iso, Json, Strictness, VariableChanges, Variables, any, boolean, choice, format, id, id_or_uuid, int, iso, list,
@@ -111,6 +112,22 @@ record! {
         conversation_id: String = text(36, 36).required(),
         /// The assistant's greeting.
         history: Vec<ShownMessage> = list::<ShownMessage>(1),
+    }
+}
+
+record! {
+    /// Answer of `GET /widgets/{uuid}`.
+    pub struct Widget {
+        /// Always true.
+        status: bool = boolean().required(),
+        /// Title above the conversation: that of `widget_settings`, else the assistant's name.
+        title: String = text(0, 255).required(),
+        /// Colour of the widget, as CSS has it; null: the widget's own.
+        color: Option<String> = text(1, 64),
+        /// Side of the page on which it stands.
+        position: WidgetPosition = choice::<WidgetPosition>().required(),
+        /// Its colours.
+        theme: WidgetTheme = choice::<WidgetTheme>().required(),
     }
 }
 

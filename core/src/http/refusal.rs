@@ -34,7 +34,7 @@ impl Form {
         let is_below =
             |prefix: &str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         match path {
-            _ if ["/conversations", "/automate"].into_iter().any(is_below) => Self::Status,
+            _ if ["/conversations", "/widgets", "/automate"].into_iter().any(is_below) => Self::Status,
             _ if ["/user/ai", "/ai", "/ai-replies"].into_iter().any(is_below) => Self::Success,
             _ => Self::Message,
         }

@@ -22,6 +22,8 @@ pub enum HostPage {
     Home,
     /// `GET /console` and below it: the console and its files.
     Console,
+    /// `GET /widget.js`: the script by which a page embeds an assistant.
+    Widget,
     /// `GET /admin/backup`: a consistent snapshot, streamed.
     Backup,
     /// `GET /admin/store`: what the host knows of its store, a `StoreState`.

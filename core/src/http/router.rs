@@ -118,7 +118,7 @@ impl Router {
 }
 
 /// First segments of the paths that are also served under `/api`.
-const UNDER_API: [&str; 6] = ["user", "leads", "conversations", "automate", "ai", "ai-replies"];
+const UNDER_API: [&str; 7] = ["user", "leads", "conversations", "widgets", "automate", "ai", "ai-replies"];
 
 /// Returns the path without its `/api`: `/api/user/…` is the same as `/user/…`, and so with each of `UNDER_API`.
 pub fn canonical(path: &str) -> &str {

@@ -1,5 +1,5 @@
 //! `GET /console` and, for browsers, `GET /`: what the console may load, as the content security policy that goes with
-//! it. The page itself is the host's.
+//! it. The page itself is the host's; so is the script of `GET /widget.js`, which other pages load.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -20,6 +20,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// `GET /console`, and whatever is below it.
 pub fn read(ctx: &Ctx<'_>) -> Handled {
     page(ctx, HostPage::Console)
+}
+
+/// `GET /widget.js`: for pages of any origin, also as a module and where a page isolates itself.
+pub fn widget(_: &Ctx<'_>) -> Handled {
+    let reply = Reply::host(HostPage::Widget).header("access-control-allow-origin", "*");
+    Ok(reply.header("cross-origin-resource-policy", "cross-origin"))
 }
 
 /// Returns a page of the host with its policy.

@@ -37,7 +37,7 @@ use crate::campaign::progress::{self, CampaignProgress};
 use crate::campaign::tables::{NewCampaign, Switch, SwitchReply, SwitchThis};
 use crate::conversation::tables::{
     AiSwitched, Conversation, ConversationQuery, Generated, MessageAnswer, NewConversation, NewReply, NewUserMessage,
-    OpenConversation, StartedConversation, WholeConversation,
+    OpenConversation, StartedConversation, WholeConversation, Widget,
 };
 use crate::engine::event::Report;
 use crate::engine::tables::{
@@ -216,6 +216,7 @@ const GROUPS: &[Group] = &[
     ]),
     Group("Conversations", &[
     post(&["/conversations"], "startConversation", "Begin a conversation by text.", conversation::start).by(Who::Visitor).about(Kind::Conversation).takes(NewConversation::TABLE).at_most(VISITOR_BODY_BYTES_MAX).gives(ReplyForm::Bare(StartedConversation::TABLE)).form(Form::Status).refuses(&[Cause::Declined, Cause::NotFound, Cause::Origin, Cause::Limit, Cause::Unprocessable]),
+    get(&["/widgets/{uuid}"], "getWidget", "How the widget of an assistant looks.", conversation::read_widget).by(Who::Visitor).about(Kind::Assistant).gives(ReplyForm::Bare(Widget::TABLE)).form(Form::Status).refuses(&[Cause::Origin]),
     get(&["/conversations/{uuid}"], "getOpenConversation", "What was said in a conversation.", conversation::read_open).by(Who::Visitor).about(Kind::Conversation).gives(ReplyForm::Bare(OpenConversation::TABLE)).form(Form::Status).without_etag().refuses(&[Cause::Origin]),
     post(&["/conversations/{uuid}/messages"], "sendMessage", "Say something, and have the assistant answer.", conversation::send).by(Who::Visitor).about(Kind::Conversation).takes(NewUserMessage::TABLE).at_most(VISITOR_BODY_BYTES_MAX).gives(ReplyForm::BareOrStream(MessageAnswer::TABLE)).form(Form::Status).keyed_by_path().in_settled_steps().refuses(&[Cause::Declined, Cause::Origin, Cause::Conflict, Cause::Unprocessable, Cause::Outside, Cause::Late]),
     get(&["/user/conversations"], "listConversations", "List the conversations, newest first.", conversation::list).about(Kind::Conversation).asks(ConversationQuery::TABLE).gives(ReplyForm::PageOrCursor(Conversation::TABLE)),
@@ -282,5 +283,6 @@ const GROUPS: &[Group] = &[
     get(&["/openapi.json"], "openapi", "This document.", |ctx| Ok(Reply::ok_raw(ctx.setup.openapi().to_vec()))).by(Who::Anyone).without_etag().gives(ReplyForm::Media("application/json")),
     get(&["/docs"], "docs", "The API explorer.", |_| Ok(Reply::host(HostPage::Docs))).by(Who::Anyone).gives(ReplyForm::Media("text/html")).with_files(&["/docs/{file}"]),
     get(&["/console"], "console", "The console.", console::read).by(Who::Anyone).gives(ReplyForm::Media("text/html")).with_files(&["/console/{*path}"]),
+    get(&["/widget.js"], "widget", "The script by which a page embeds an assistant.", console::widget).by(Who::Anyone).gives(ReplyForm::Media("text/javascript")),
     ]),
 ];

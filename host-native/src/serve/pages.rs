@@ -65,6 +65,7 @@ pub async fn response(
         HostPage::Docs => asked.explorer(reply),
         HostPage::Home => asked.home(reply),
         HostPage::Console => asked.console(reply),
+        HostPage::Widget => asked.widget(reply),
         HostPage::Store => plain(reply, Some(("application/json", full(data(&state(host)).to_json())))),
         HostPage::Backup => plain(reply, Some(("application/octet-stream", stream(Arc::clone(host))))),
     }

@@ -298,6 +298,7 @@ pub fn reply(reply: Reply) -> JsObject {
             HostPage::Docs => "docs",
             HostPage::Home => "home",
             HostPage::Console => "console",
+            HostPage::Widget => "widget",
             HostPage::Backup => "backup",
             HostPage::Store => "store",
             HostPage::Nodes => "nodes",

@@ -81,6 +81,7 @@ fn reply(reply: Reply) -> wit::Reply {
                 HostPage::Docs => wit::HostPage::Docs,
                 HostPage::Home => wit::HostPage::Home,
                 HostPage::Console => wit::HostPage::Console,
+                HostPage::Widget => wit::HostPage::Widget,
                 HostPage::Backup => wit::HostPage::Backup,
                 HostPage::Store => wit::HostPage::Store,
                 HostPage::Nodes => wit::HostPage::Nodes,

@@ -129,6 +129,7 @@ pub const CASES: &[Case] = &[
     ("startConversation", Cause::Origin, "origin", foreign_page),
     ("startConversation", Cause::Limit, "plan limit of 1 conversations a day", || { let mut house = House::default(); operate(&mut house, "/admin/plans/standard", &json!({ "conversations_daily": 1 })); talk(house, "/conversations", &json!({})) }),
     ("startConversation", Cause::Unprocessable, "larger than 1 MiB", || talk_at_length("/conversations")),
+    ("getWidget", Cause::Origin, "origin", widget_of_a_foreign_page),
     ("getOpenConversation", Cause::Origin, "origin", || in_a_foreign_page(Method::Get, "")),
     ("sendMessage", Cause::Origin, "origin", || in_a_foreign_page(Method::Post, "/messages")),
     ("sendMessage", Cause::Declined, "top up", || say(House::default(), |house, _| operate(house, "/admin/accounts/1", &json!({ "balance": 0 })))),
@@ -482,6 +483,12 @@ fn embedded() -> (House, String) {
 fn foreign_page() -> Got {
     let (mut house, uuid) = embedded();
     let call = house.post("/conversations", &json!({ "assistant_id": uuid })).without("authorization");
+    call.header("origin", "https://b.example").send()
+}
+
+fn widget_of_a_foreign_page() -> Got {
+    let (mut house, uuid) = embedded();
+    let call = house.call(Method::Get, &format!("/widgets/{uuid}")).without("authorization");
     call.header("origin", "https://b.example").send()
 }
 

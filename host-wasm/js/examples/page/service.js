@@ -1,5 +1,5 @@
 /**
- * The service of the page: over IndexedDB, with a list in the page as its outside.
+ * The service of a page: over IndexedDB, with what the page makes of it as its outside.
  *
  * @typedef {{ apiKey: string, adminToken: string, engineToken?: string, email: string, password: string }} Tokens
  * @typedef {{ method: string, url: string, body: string }} Sent
@@ -8,30 +8,35 @@
 import { createService } from "./switchboard/index.js";
 import { IndexedDbStorage } from "./switchboard/storage/indexeddb.js";
 
-const DATABASE = "switchboard playground";
-/** Where the page keeps the credentials of the first start, which the service does not show again. */
-const TOKENS = "switchboard playground tokens";
 /** Polling interval for changes of another tab, milliseconds. */
 const POLL_MS = 1_000;
 
 /**
- * Opens or creates the store of this browser.
+ * Opens or creates a store of this browser.
  *
+ * @param {string} store its name
  * @param {(sent: Sent) => void} sent called with each request that would have been sent
  */
-export async function start(sent) {
+export async function start(store, sent) {
   const [wasm, storage] = await Promise.all([
     unpacked(new URL("core.wasm.gz", import.meta.url)),
-    IndexedDbStorage.open(DATABASE),
+    IndexedDbStorage.open(store),
   ]);
   /** @param {string} url @param {{ method: string, body?: Uint8Array }} init */
   const outside = async (url, { method, body }) => {
     sent({ method, url, body: new TextDecoder().decode(body) });
     return new Response('{"ok":true}', { headers: { "content-type": "application/json" } });
   };
-  const options = { storage, wasm, fetch: /** @type {any} */ (outside), pollMs: POLL_MS, onFirstStart: keepTokens };
+  const options = {
+    storage,
+    wasm,
+    fetch: /** @type {any} */ (outside),
+    extract,
+    pollMs: POLL_MS,
+    onFirstStart: (/** @type {Tokens} */ shown) => keepTokens(store, shown),
+  };
   // When two tabs open a new store, one creates the owner and the other finds the credentials.
-  return navigator.locks.request(DATABASE, () => createService(options));
+  return navigator.locks.request(store, () => createService(options));
 }
 
 /**
@@ -49,22 +54,31 @@ async function unpacked(url) {
   return new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
-/** @returns {Tokens | null} */
-export function tokens() {
-  return JSON.parse(localStorage.getItem(TOKENS) ?? "null");
+/** Reads text files, the only ones that need no parser. @param {string} form @param {Uint8Array} bytes */
+function extract(form, bytes) {
+  if (form !== "txt") throw new Error("A page reads text files alone.");
+  return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
 }
 
-/** @param {Partial<Tokens>} more */
-export function keepTokens(more) {
-  localStorage.setItem(TOKENS, JSON.stringify({ ...tokens(), ...more }));
+/** Where a page keeps the credentials of the first start, which the service does not show again. @param {string} store */
+const place = (store) => `${store} tokens`;
+
+/** @param {string} store @returns {Tokens | null} */
+export function tokens(store) {
+  return JSON.parse(localStorage.getItem(place(store)) ?? "null");
 }
 
-/** Deletes the store and the saved tokens. */
-export async function forget() {
+/** @param {string} store @param {Partial<Tokens>} more */
+export function keepTokens(store, more) {
+  localStorage.setItem(place(store), JSON.stringify({ ...tokens(store), ...more }));
+}
+
+/** Deletes a store and the saved tokens. @param {string} store */
+export async function forget(store) {
   await new Promise((resolve, reject) => {
-    const request = indexedDB.deleteDatabase(DATABASE);
+    const request = indexedDB.deleteDatabase(store);
     request.onsuccess = resolve;
     request.onerror = () => reject(request.error);
   });
-  localStorage.removeItem(TOKENS);
+  localStorage.removeItem(place(store));
 }

@@ -1,5 +1,7 @@
 /**
- * The service worker of the playground: caches exactly the page's own files and serves them, online and offline.
+ * The service worker of the console and the playground: caches exactly their own files and serves them, online and
+ * offline. The service itself runs in the pages. An address of the console is shown by the page that starts it, as a
+ * static server knows no such file.
  * `build.js` writes `OWN` in front: the names of the files, and a version that changes with any of them.
  *
  * A new version is fetched completely before it is used, and is used once no page of the old one is open: files of two
@@ -8,8 +10,8 @@
 
 /** @type {any} */
 const worker = self;
-/** The scope in the name separates the caches of another playground on this origin. */
-const CACHES = `switchboard playground ${worker.registration.scope} `;
+/** The scope in the name separates the caches of another one on this origin. */
+const CACHES = `switchboard ${worker.registration.scope} `;
 const CACHE = CACHES + OWN.version;
 const FILES = new Set(OWN.files.map((file) => new URL(file, worker.registration.scope).href));
 
@@ -34,6 +36,11 @@ async function answer(request) {
 worker.addEventListener("install", (event) => event.waitUntil(fill()));
 worker.addEventListener("activate", (event) => event.waitUntil(takeOver()));
 worker.addEventListener("fetch", (event) => {
-  const { origin, pathname } = new URL(event.request.url);
+  const { origin, pathname, search, href } = new URL(event.request.url);
+  const { scope } = worker.registration;
+  if (event.request.mode === "navigate" && href.startsWith(`${scope}console/`)) {
+    const at = origin + pathname + search;
+    return event.respondWith(Response.redirect(`${scope}?at=${encodeURIComponent(at.slice(scope.length))}`));
+  }
   if (event.request.method === "GET" && FILES.has(origin + pathname)) event.respondWith(answer(event.request));
 });

@@ -55,6 +55,7 @@ async function body(page, storage) {
     return { status: 200, headers: "", media: "text/html; charset=utf-8", body: new TextEncoder().encode(HOME) };
   }
   if (page === "console") return jsonReply(404, { message: "This host has no console." });
+  if (page === "widget") return jsonReply(404, { message: "This host has no widget: serve widget.js with your page." });
   return jsonReply(501, { message: page === undefined ? "This host has no such page." : MISSING[page] });
 }
 

@@ -92,7 +92,7 @@ export type Reply = {
   headers: string;
   media?: string;
   body?: Bytes;
-  page?: "ready" | "metrics" | "docs" | "home" | "console" | "backup" | "store" | "nodes" | "drain-node";
+  page?: "ready" | "metrics" | "docs" | "home" | "console" | "widget" | "backup" | "store" | "nodes" | "drain-node";
   stream?: string;
   last?: number;
 };

@@ -52,6 +52,7 @@ const PATHS: &[(&str, Kind)] = &[
     ("/user/do-not-call/imports", Kind::Import),
     ("/user/do-not-call", Kind::DoNotCall),
     ("/user/webhook-deliveries", Kind::Delivery),
+    ("/widgets", Kind::Assistant),
     ("/conversations", Kind::Conversation),
     ("/user/conversations", Kind::Conversation),
     ("/automate/conversations", Kind::Conversation),

@@ -23,8 +23,8 @@ const BEGIN: u64 = 1_790_067_600;
 const ROUNDS: usize = 200;
 
 /// Operations left out of the script: their bodies belong to the host.
-pub const OF_THE_HOST: [&str; 9] =
-    ["ready", "metrics", "openapi", "docs", "console", "backup", "getStore", "listNodes", "drainNode"];
+pub const OF_THE_HOST: [&str; 10] =
+    ["ready", "metrics", "openapi", "docs", "console", "widget", "backup", "getStore", "listNodes", "drainNode"];
 
 /// A script being recorded on the plainest host.
 pub struct Recorder {

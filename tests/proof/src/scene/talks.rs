@@ -76,6 +76,9 @@ impl Recorder {
             );
             self.send(Method::Post, "/conversations", "", &[kind, origin], Some(body.as_bytes()));
         }
+        for (target, origin) in [("/widgets/", PAGE), ("/api/widgets/", ("origin", "https://other.example"))] {
+            self.send(Method::Get, &format!("{target}{assistant}"), "", &[origin], None);
+        }
         let begun = self.send(Method::Post, "/conversations", "", &[kind], Some(body.as_bytes()));
         let talk = begun["conversation_id"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
         let target = format!("/conversations/{talk}/messages");

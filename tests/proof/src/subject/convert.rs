@@ -184,6 +184,7 @@ fn reply(reply: wit::Reply) -> Reply {
                 wit::HostPage::Docs => HostPage::Docs,
                 wit::HostPage::Home => HostPage::Home,
                 wit::HostPage::Console => HostPage::Console,
+                wit::HostPage::Widget => HostPage::Widget,
                 wit::HostPage::Backup => HostPage::Backup,
                 wit::HostPage::Store => HostPage::Store,
                 wit::HostPage::Nodes => HostPage::Nodes,

@@ -2,12 +2,14 @@
  * The playground: a form for the service that runs in the page.
  *
  * @import { Sample } from "./samples.js"
- * @import { Sent } from "./service.js"
+ * @import { Sent } from "../service.js"
  */
 
 import { made, pretty, show, showFault } from "./answer.js";
 import { stories } from "./samples.js";
 
+/** What its data are kept under. */
+const STORE = "switchboard playground";
 /** How long a page waits for its service worker to take control, milliseconds. */
 const TAKEN_OVER_MS = 3_000;
 /** Outgoing requests that are shown; older ones are removed. */
@@ -29,7 +31,7 @@ async function worker() {
   const late = new Promise((resolve) => setTimeout(resolve, TAKEN_OVER_MS));
   const takenOver = new Promise((resolve) => serviceWorker.addEventListener("controllerchange", resolve));
   try {
-    await serviceWorker.register("sw.js");
+    await serviceWorker.register("../sw.js");
     if (serviceWorker.controller === null) await Promise.race([takenOver, late]);
   } catch (error) {
     console.warn("This page will not work offline:", error);
@@ -38,19 +40,24 @@ async function worker() {
 
 async function start() {
   await worker();
-  const own = await import("./service.js");
-  const service = await own.start(showSent);
-  const tokens = own.tokens();
+  const own = await import("../service.js");
+  const service = await own.start(STORE, showSent);
+  const tokens = own.tokens(STORE);
   element("token").value = tokens?.apiKey ?? "";
-  for (const [title, samples] of stories()) element("samples").append(made("h3", title), list(samples, own.tokens));
+  for (const [title, samples] of stories()) {
+    element("samples").append(
+      made("h3", title),
+      list(samples, () => own.tokens(STORE)),
+    );
+  }
   element("request").addEventListener("submit", (/** @type {Event} */ event) => {
     event.preventDefault();
-    void ask(service, own.keepTokens);
+    void ask(service, (more) => own.keepTokens(STORE, more));
   });
   element("anew").addEventListener("click", async () => {
     if (!confirm("Everything that this playground keeps will be gone. Start anew?")) return;
     await service.close();
-    await own.forget();
+    await own.forget(STORE);
     location.reload();
   });
   element("send").disabled = false;
@@ -66,7 +73,7 @@ function said(text, is) {
 
 /**
  * @param {Sample[]} samples
- * @param {typeof import("./service.js").tokens} tokens
+ * @param {() => import("../service.js").Tokens | null} tokens
  */
 function list(samples, tokens) {
   const all = made("ul", "");
@@ -118,8 +125,8 @@ function request(signal) {
 }
 
 /**
- * @param {import("./switchboard/index.d.ts").Service} service
- * @param {typeof import("./service.js").keepTokens} keepTokens
+ * @param {import("../switchboard/index.d.ts").Service} service
+ * @param {(more: Partial<import("../service.js").Tokens>) => void} keepTokens
  */
 async function ask(service, keepTokens) {
   underWay?.abort();
