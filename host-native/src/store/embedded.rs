@@ -22,14 +22,14 @@ use crate::reserve::Reserve;
 use crate::seal::KeyId;
 
 use commits::{Commits, LogUse, begin};
-use files::{Files, Opener, size};
+use files::{Files, TablesOpener, size};
 use log::CommitChanges;
 use picture::{CachedTable, Latest};
 use tables::refused;
 
 /// Rows in one redb table.
 pub(super) struct Embedded {
-    opener: Opener,
+    opener: TablesOpener,
     /// Set once a sync has failed, see [`Watched`](crate::watched::Watched).
     unsynced: Arc<AtomicBool>,
     /// `None` after the disk was full, until the file is open again.
@@ -217,7 +217,7 @@ fn close(database: Option<Database>) {
 }
 
 /// Opens the tables at their last checkpoint, and brings them to the last commit of the log.
-fn opened(opener: &Opener, commits: &mut Commits, look: IntegrityCheck) -> Result<Database, StoreError> {
+fn opened(opener: &TablesOpener, commits: &mut Commits, look: IntegrityCheck) -> Result<Database, StoreError> {
     let database = opener(look)?;
     match caught("the store cannot be opened", || commits.replay(&database)).and_then(|done| done) {
         Ok(()) => Ok(database),

@@ -29,12 +29,12 @@ const WHOLE_BYTES_MAX: u64 = 256 << 20;
 const UNOPENED: &str = "the store cannot be opened";
 
 /// Opens the tables.
-pub(super) type Opener = Box<dyn Fn(IntegrityCheck) -> Result<Database, StoreError> + Send + Sync>;
+pub(super) type TablesOpener = Box<dyn Fn(IntegrityCheck) -> Result<Database, StoreError> + Send + Sync>;
 
 /// The files of a store, none of them open.
 pub(super) struct Files {
     /// Opens the tables; the file must be there.
-    pub tables: Opener,
+    pub tables: TablesOpener,
     /// Where the log is.
     pub log: LogPlace,
     /// Path of the tables' file.
