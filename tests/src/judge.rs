@@ -21,6 +21,8 @@ use crate::document;
 
 /// Operations that keep what they were told when they refuse: the events that led to a tool, and that it was asked for.
 const KEEPS: [&str; 1] = ["runTool"];
+/// Operations that end a turn which an earlier request began, and whose time is over: then they refuse with 504.
+const ENDS_LATE: [&str; 2] = ["sendMessage", "generateReply"];
 /// Letters of a refusal's sentence that identify it.
 const SAYING_MAX: usize = 40;
 
@@ -97,7 +99,8 @@ impl Judge {
         if !self.is_documented(request, route, status) {
             return Err(format!("{status} is not documented for {}", route.map_or("nothing", |route| route.id)));
         }
-        let keeps = route.is_some_and(|route| KEEPS.contains(&route.id));
+        let keeps =
+            route.is_some_and(|route| KEEPS.contains(&route.id) || (status == 504 && ENDS_LATE.contains(&route.id)));
         if status >= 400 && !outside && !keeps && !output.changes.is_empty() {
             return Err(format!("a refusal with {status} changes {} rows", output.changes.len()));
         }

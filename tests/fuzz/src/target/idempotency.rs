@@ -373,9 +373,10 @@ impl Target for Copies<'_> {
         let Some(mut request) = http::parse(&input[(at + 1).min(input.len())..], &self.town.tokens) else {
             return Ok(Seen::word("no request"));
         };
-        // A login ignores the key, and so does a rotation, which ends the token of its copies.
+        // A login ignores the key, and so do a rotation, which ends the token of its copies, and an order to a node, which
+        // only its host carries out.
         if request.method != Method::Post
-            || ["login", "operator-token"].iter().any(|word| request.target.contains(word))
+            || ["login", "operator-token", "/admin/nodes/"].iter().any(|word| request.target.contains(word))
         {
             return Ok(Seen::word("no key"));
         }
