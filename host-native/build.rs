@@ -112,6 +112,7 @@ impl PackedFile {
 /// as a plain script.
 fn widget() -> Result<String, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../console/widget");
+    println!("cargo::rerun-if-changed={}", folder.display());
     let mut script = String::from("(() => {\n\"use strict\";\n");
     for name in WIDGET {
         // How what is left out ends; an empty end is that of the same line.
