@@ -110,11 +110,15 @@ pub async fn carry(
             (server_error(&target, ""), None)
         }
     };
-    let id = id_of(&reply).to_owned();
-    let asked = FileRequest { target: &target, known: known.as_deref() };
-    let response = Box::pin(pages::response(front, host, reply, held, operation, &asked)).await;
-    log(host, operation, method, (response.status().as_u16(), &id), began, place);
-    Ok(response)
+    if let Content::Host(page) = reply.content {
+        let id = id_of(&reply).to_owned();
+        let asked = FileRequest { target: &target, known: known.as_deref() };
+        let response = Box::pin(pages::page(front, host, page, reply, &asked)).await;
+        log(host, operation, method, (response.status().as_u16(), &id), began, place);
+        return Ok(response);
+    }
+    log(host, operation, method, (reply.status, id_of(&reply)), began, place);
+    Ok(pages::response(host, reply, held, operation))
 }
 
 fn id_of(reply: &Reply) -> &str {

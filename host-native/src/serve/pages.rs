@@ -30,29 +30,31 @@ use crate::room::Held;
 const CHUNKS: usize = 8;
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Converts a reply into a response, and fills in the host's pages.
-pub async fn response(
-    front: &Front,
-    host: &Arc<Host>,
-    mut reply: Reply,
-    held: Option<Held>,
-    operation: &str,
-    asked: &FileRequest<'_>,
-) -> Response<ResponseBody> {
-    let page = match reply.content {
-        Content::Host(page) => page,
+/// Converts a reply whose content is not the host's into a response.
+pub fn response(host: &Arc<Host>, mut reply: Reply, held: Option<Held>, operation: &str) -> Response<ResponseBody> {
+    match reply.content {
         // The document is large and public: all responses share one copy, which is made at the first request.
         Content::Json(ref bytes) if operation == "openapi" && bytes == host.service.setup.openapi() => {
             let document = Bytes::from_owner(Document(Arc::clone(host)));
-            return plain(reply, Some(("application/json", full(document))));
+            plain(reply, Some(("application/json", full(document))))
         }
         Content::Json(ref mut bytes) if held.is_some() => {
             let bytes =
                 held.map_or_else(Bytes::new, |held| Bytes::from_owner(Counted::new(std::mem::take(bytes), held)));
-            return plain(reply, Some(("application/json", full(bytes))));
+            plain(reply, Some(("application/json", full(bytes))))
         }
-        _ => return plain(reply, None),
-    };
+        _ => plain(reply, None),
+    }
+}
+
+/// Answers with a page that only the host can make; `reply` has its status and headers.
+pub async fn page(
+    front: &Front,
+    host: &Arc<Host>,
+    page: HostPage,
+    reply: Reply,
+    asked: &FileRequest<'_>,
+) -> Response<ResponseBody> {
     match page {
         HostPage::Ready => ready(host, reply),
         HostPage::Metrics => {
