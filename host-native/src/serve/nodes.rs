@@ -14,6 +14,9 @@ use uuid::Uuid;
 use crate::host::Host;
 use crate::store::{LaneId, StoreNode, StoreNodes};
 
+/// Id of a process that serves all accounts, and of what it serves.
+const ALONE: LaneId = [0; 16];
+
 /// Answers with all nodes.
 pub async fn listed(host: &Host, target: &str, reply: Reply) -> Reply {
     let shown = match host.store.nodes() {
@@ -33,9 +36,6 @@ pub async fn drained(host: &Host, target: &str, id: LaneId, reply: Reply) -> Rep
     let answer = ordered.map_or_else(|error| unavailable(&error).reply_to(target), |ordered| ordered.reply_to(target));
     answer.with_headers(reply.headers)
 }
-
-/// Id of a process that serves all accounts, and of what it serves.
-const ALONE: LaneId = [0; 16];
 
 async fn alone(host: &Host) -> Result<ShownNode, Refusal> {
     let accounts = host.accounts().await.map_err(|failure| unavailable(&failure))?.len() as u64;

@@ -32,6 +32,10 @@ const CALM: Duration = Duration::from_secs(2);
 const LEFT: Duration = Duration::from_secs(3);
 /// How long a node that took what others left gives nothing up, and how long it waits for a lane to be given up.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Lanes that live.
+pub(super) const LANES: &str = "SELECT id, node, address, seq, beat FROM lane WHERE NOT dead ORDER BY id";
+/// Slots and their lanes, of which some may have ended.
+pub(super) const SLOTS: &str = "SELECT id, lane FROM slot WHERE lane IS NOT NULL";
 static UNREACHED: Sparse = Sparse::new();
 
 /// A lane that lives, as far as the database knows.
@@ -105,16 +109,14 @@ impl Look {
             self.presence.show(&link).await.map_err(|error| told(&error))?;
             self.shown = Some(Instant::now());
         }
-        let lanes = "SELECT id, node, address, seq, beat FROM lane WHERE NOT dead ORDER BY id";
         let nodes = "SELECT id, seen::text, is_draining FROM node WHERE seen > now() - interval '1 minute' ORDER BY id";
-        let (lanes, nodes) = tokio::try_join!(link.client.query(lanes, &[]), link.client.query(nodes, &[]))
+        let (lanes, nodes) = tokio::try_join!(link.client.query(LANES, &[]), link.client.query(nodes, &[]))
             .map_err(|error| told(&error))?;
         self.note_lanes(lanes.iter().filter_map(living).collect());
         // A lane has the same slots for as long as it lives.
         if self.map.lanes().iter().map(|lane| lane.id).ne(self.lanes.iter().map(|(lane, _)| lane.id)) {
-            let slots = "SELECT id, lane FROM slot WHERE lane IS NOT NULL";
-            let slots = link.client.query(slots, &[]).await.map_err(|error| told(&error))?;
-            self.map = Arc::new(mapped(&self.lanes, &slots));
+            let slots = link.client.query(SLOTS, &[]).await.map_err(|error| told(&error))?;
+            self.map = Arc::new(mapped(self.lanes.iter().map(|(lane, _)| lane), &slots));
         }
         self.note_nodes(&nodes);
         self.link = Some(link);
@@ -163,19 +165,13 @@ impl Look {
     /// nor those that are drained, unless all are.
     fn takers(&self) -> Vec<Id> {
         let silent = self.silent();
-        let is_there = |id: &Id, shown: &Shown| {
-            *id == self.presence.id || (shown.since.elapsed() < SILENCE && silent.iter().all(|lane| lane.node != *id))
-        };
-        let there: Vec<_> = self.nodes.iter().filter(|(id, shown)| is_there(id, shown)).collect();
-        let are_all_drained = there.iter().all(|(_, shown)| shown.is_draining);
-        let takers = there.iter().filter(|(_, shown)| are_all_drained || !shown.is_draining);
-        let mut takers: Vec<_> = takers.map(|(id, _)| **id).collect();
-        // Its own row may have come too late to be seen.
-        if !self.nodes.contains_key(&self.presence.id) {
-            takers.push(self.presence.id);
-        }
-        takers.sort_by_key(|id| *id != self.presence.id);
-        takers
+        let others = self.nodes.iter().filter(|(id, shown)| {
+            **id != self.presence.id && shown.since.elapsed() < SILENCE && silent.iter().all(|lane| lane.node != **id)
+        });
+        let there: Vec<_> = std::iter::once(self.presence.id).chain(others.map(|(id, _)| *id)).collect();
+        let is_drained = |id: &Id| self.nodes.get(id).is_some_and(|shown| shown.is_draining);
+        let takers: Vec<_> = there.iter().filter(|id| !is_drained(id)).copied().collect();
+        if takers.is_empty() { there } else { takers }
     }
 
     /// Returns the lanes of this node that are heard of, and their slots.
@@ -197,7 +193,8 @@ impl Look {
     }
 }
 
-fn living(row: &Row) -> Option<Living> {
+/// Reads a row of [`LANES`].
+pub(super) fn living(row: &Row) -> Option<Living> {
     Some(Living {
         id: id_in(row, 0)?,
         node: id_in(row, 1).unwrap_or_default(),
@@ -207,8 +204,9 @@ fn living(row: &Row) -> Option<Living> {
     })
 }
 
-fn mapped(lanes: &[(Living, Instant)], slots: &[Row]) -> SlotMap {
-    let lanes = lanes.iter().map(|(lane, _)| {
+/// Maps the rows of [`SLOTS`] to lanes.
+pub(super) fn mapped<'l>(lanes: impl Iterator<Item = &'l Living>, slots: &[Row]) -> SlotMap {
+    let lanes = lanes.map(|lane| {
         let address = lane.address.as_deref().map(Arc::from);
         MappedLane { id: lane.id, node: lane.node, address }
     });

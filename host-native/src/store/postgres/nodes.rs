@@ -9,7 +9,8 @@ use tokio_postgres::{Client, Error, Row};
 use super::cluster::SILENCE;
 use super::fence::Id;
 use super::link::{DatabaseLink, id_in, told};
-use super::map::{MappedLane, SlotMap};
+use super::lookout::{LANES, SLOTS, living, mapped};
+use super::map::SlotMap;
 use super::target::DatabaseTarget;
 use crate::store::{StoreError, failed};
 
@@ -17,8 +18,6 @@ const WHAT: &str = "the nodes cannot be looked at";
 /// Processes that have shown themselves, and whether each is silent.
 const NODES: &str = "SELECT id, address, release, is_draining, load, \
     (extract(epoch FROM seen) * 1000000)::bigint, seen < now() - make_interval(secs => $1) FROM node ORDER BY id";
-const LANES: &str = "SELECT id, node, address, seq FROM lane WHERE NOT dead ORDER BY id";
-const SLOTS: &str = "SELECT id, lane FROM slot WHERE lane IS NOT NULL";
 /// Drains are ordered one after the other: of two nodes one stays.
 const ONE: &str = "SELECT pg_advisory_xact_lock(hashtext('switchboard'))";
 const IS_THERE: &str = "SELECT 1 FROM node WHERE id = $1 AND seen >= now() - make_interval(secs => $2)";
@@ -86,15 +85,13 @@ impl StoreNodes {
             Some(StoreNode { id: id_in(row, 0)?, address, shown: Some(NodeSign::of(row)), lanes: Vec::new() })
         });
         let mut found: BTreeMap<_, _> = shown.map(|node| (node.id, node)).collect();
-        for row in &lanes {
-            let (Some(lane), Some(id)) = (id_in(row, 0), id_in(row, 1)) else { continue };
+        let lanes: Vec<_> = lanes.iter().filter_map(living).collect();
+        let map = mapped(lanes.iter(), &slots);
+        for lane in lanes {
             // One that stops has taken its row away, and still has what it is about to give up.
-            let stops = || StoreNode { id, address: row.get(2), shown: None, lanes: Vec::new() };
-            found.entry(id).or_insert_with(stops).lanes.push((lane, row.get(3)));
+            let stops = || StoreNode { id: lane.node, address: lane.address, shown: None, lanes: Vec::new() };
+            found.entry(lane.node).or_insert_with(stops).lanes.push((lane.id, lane.seq));
         }
-        let of_lane = |row: &Row| Some(MappedLane { id: id_in(row, 0)?, node: id_in(row, 1)?, address: None });
-        let slots = slots.iter().filter_map(|row| Some((u16::try_from(row.get::<_, i32>(0)).ok()?, id_in(row, 1)?)));
-        let map = SlotMap::of(lanes.iter().filter_map(of_lane).collect(), slots);
         Ok(SharedOut { nodes: found.into_values().collect(), map })
     }
 
