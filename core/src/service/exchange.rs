@@ -463,8 +463,8 @@ impl Service {
                 None => reply = reply.header("vary", "Origin"),
             }
         }
-        let is_for_all = reply.headers.iter().any(|(name, _)| *name == "access-control-allow-origin");
-        if let Some(origin) = self.origin(request).filter(|_| !is_for_all) {
+        let is_for_all = || reply.headers.iter().any(|(name, _)| *name == "access-control-allow-origin");
+        if let Some(origin) = self.origin(request).filter(|_| !is_for_all()) {
             const SHOWN: &str = "ETag, Idempotency-Replayed, Retry-After, X-Ignored-Members, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
             reply = reply.header("access-control-allow-origin", origin).header("access-control-expose-headers", SHOWN);
         }

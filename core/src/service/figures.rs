@@ -64,8 +64,11 @@ impl StoreFigures {
 
 /// Returns the ids of all accounts, of more than a million the first.
 pub fn accounts(view: &dyn View) -> Result<Vec<u32>, Stop> {
-    let tx = Tx::new(view);
-    Ok(ids(tx.scope(Space::Root), Kind::Account, &Facet::ALL, IDS_MAX)?.into_iter().map(|count| count - 1).collect())
+    Ok(accounts_of(Tx::new(view).scope(Space::Root), IDS_MAX)?.collect())
+}
+
+fn accounts_of(root: Scope<'_>, most: usize) -> Result<impl Iterator<Item = u32> + use<>, Stop> {
+    Ok(ids(root, Kind::Account, &Facet::ALL, most)?.into_iter().map(|count| count - 1))
 }
 
 /// Counts what a writer's accounts hold; each account has a budget of reads of its own.
@@ -74,8 +77,7 @@ pub fn figures(view: &dyn View) -> Result<StoreFigures, Stop> {
     let root = tx.scope(Space::Root);
     let mut found = StoreFigures { queues: queues(root)?, ..StoreFigures::default() };
     found.calls = CallStatus::ALL.iter().map(|status| (status.word(), 0)).collect();
-    let accounts = ids(root, Kind::Account, &Facet::ALL, ACCOUNTS_MAX)?.into_iter().map(|count| count - 1);
-    for account in accounts.filter(|account| view.owns(*account)) {
+    for account in accounts_of(root, ACCOUNTS_MAX)?.filter(|account| view.owns(*account)) {
         let tx = Tx::new(view);
         add(&mut found, root::space_of(tx.scope(Space::Root), account))?;
     }
