@@ -234,8 +234,7 @@ class Player {
       if (status === 200) {
         this.#events = [];
         for (const command of body.commands ?? []) this.command(command);
-        if (!RUNNING.includes(body.call_status) && this.#isOver()) return;
-        if (!RUNNING.includes(body.call_status)) throw new Left();
+        if (!RUNNING.includes(body.call_status) && !this.#isOver()) throw new Left();
         return;
       }
       if (![408, 429, 500, 503].includes(status)) throw new Left();
