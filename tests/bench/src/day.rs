@@ -1,6 +1,7 @@
 //! A mixed day: reads, updates and calls at half of what the server can do. The simulated engine plays the calls, and
 //! each is reported to a webhook.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
@@ -23,8 +24,8 @@ const PEAK: Duration = Duration::from_secs(10);
 const PLACED: u64 = 5;
 const CHANGED: u64 = 95;
 
-/// Runs the day for `seconds`.
-pub fn print(seconds: u64) -> Result<bool, Failed> {
+/// Runs the day for `seconds`, at half of the peak rate if none is given.
+pub fn print(seconds: u64, rate: Option<f64>) -> Result<bool, Failed> {
     let folder = Folder::new("day")?;
     let stock = Stock::new(&folder.0, "store", ASSISTANTS, CALLS)?;
     let receiver = Server::bare(b"HTTP/1.1 200 OK\r\n\r\nok")?;
@@ -52,11 +53,13 @@ pub fn print(seconds: u64) -> Result<bool, Failed> {
     };
     let peak = run(&server, Load::full(CONNECTIONS, PEAK), request.clone())?;
     settled(&server)?;
-    let before = deliveries(&server, "")?;
-    let load = Load { rate: Some(peak.rate / 2.0), ..Load::full(CONNECTIONS, Duration::from_secs(seconds)) };
+    let (before, size) = (deliveries(&server, "")?, bytes(&stock.data)?);
+    let load =
+        Load { rate: Some(rate.unwrap_or(peak.rate / 2.0)), ..Load::full(CONNECTIONS, Duration::from_secs(seconds)) };
     let day = run(&server, load, request)?;
     let idle = settled(&server)?;
     let (all, delivered) = (deliveries(&server, "")?, deliveries(&server, "status=delivered&")?);
+    let grown_kb = f64::from(u32::try_from(bytes(&stock.data)?.saturating_sub(size) >> 10)?) * 1.024;
     println!("Of a thousand requests {PLACED} place a call, {CHANGED} change an assistant, the others read.\n");
     println!("| | req/s | p50 µs | p99 µs | p99.9 µs | CPU µs |\n|---|---|---|---|---|---|");
     for (name, Figures { rate, p50_us, p99_us, p999_us, cpu_us, .. }) in [("peak", peak), ("day", day)] {
@@ -65,7 +68,10 @@ pub fn print(seconds: u64) -> Result<bool, Failed> {
     let sent = all - before;
     Ok(tell(&[
         Claim::stated(
-            format!("{seconds} seconds of a mixed day at half the peak: rate"),
+            format!(
+                "{seconds} seconds of a mixed day at {}: rate",
+                if rate.is_some() { "a given rate" } else { "half the peak" }
+            ),
             format!("{:.0} /s", day.rate),
         ),
         Claim::stated("p99 of that day", format!("{:.1} ms", day.p99_us / 1e3)),
@@ -77,11 +83,20 @@ pub fn print(seconds: u64) -> Result<bool, Failed> {
             sent > 0 && delivered == all,
         ),
         Claim::stated(
+            "Growth of the store's files in that day",
+            format!("{:.0} MB, {:.1} kB a call", grown_kb / 1e3, grown_kb / f64::from(u32::try_from(sent)?)),
+        ),
+        Claim::stated(
             "Memory at the end of that day",
             format!("{:.0} MiB, at most {:.0} MiB", server.memory_mib(), server.peak_mib()),
         ),
         Claim::stated("Work left over at its end was done in", format!("{:.0} s", idle.as_secs_f64())),
     ])?)
+}
+
+/// Returns the bytes of a folder's files.
+pub fn bytes(folder: &Path) -> Result<u64, Failed> {
+    std::fs::read_dir(folder)?.try_fold(0, |sum, entry| Ok(sum + entry?.metadata()?.len()))
 }
 
 /// Waits until running calls have ended and all deliveries are delivered; returns how long that took.

@@ -80,7 +80,7 @@ impl Stock {
                 post(&stock.key, "/user/assistant", "application/json", body)
             })
             .collect();
-        requests.chunks(BATCH as usize / 4).try_for_each(|group| inside.group(group.iter(), |_| {}))?;
+        requests.chunks(BATCH as usize / 4).try_for_each(|group| inside.group(group.iter(), |_| {}).map(drop))?;
         fill_calls(&inside.store, calls)?;
         Ok(stock)
     }

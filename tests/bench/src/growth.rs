@@ -2,7 +2,7 @@
 //! of starting a store of that size, keeping it open and writing to it.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use switchboard_claims::{Claim, tell};
@@ -10,9 +10,9 @@ use switchboard_core::http::reply::{Content, Reply};
 use switchboard_core::step::Outcome;
 
 use crate::fill::{self, ASSISTANTS, Folder, Stock};
-use crate::inside::{Inside, get};
-use crate::load::{Load, run, sent};
-use crate::server::Server;
+use crate::inside::{Inside, get, post};
+use crate::load::{Figures, Load, run, sent};
+use crate::server::{Server, beside};
 use crate::turns::{Turns, spread};
 use crate::{Failed, writes};
 
@@ -29,6 +29,8 @@ const FILTERS: [(&str, &str); 5] = [
 const TURNS: Turns = Turns { span: Duration::from_millis(150), bounds: (9, 400) };
 /// Rows of a page of calls.
 const PER_PAGE: u64 = 15;
+/// How long is written to a store: many times as long as it takes to fill a log.
+const WRITING: Duration = Duration::from_secs(10);
 
 /// Most filters of a list that is shown; lists with more are measured all the same.
 const SHOWN_MAX: usize = 2;
@@ -57,6 +59,10 @@ struct Grown {
     file_mib: f64,
     /// Bytes written per create: alone, and with 64 at once.
     written: (f64, f64),
+    /// The longest but a hundredth of the commits of 64 creates, those that write the pages of many among them.
+    commit_ms: f64,
+    /// Start after the process was killed while it wrote.
+    killed_ms: f64,
 }
 
 /// Measures stores with these numbers of calls, smallest first.
@@ -101,20 +107,41 @@ fn measure(folder: &Path, calls: u32) -> Result<Grown, Failed> {
     )?;
     lines.push(Line { name: "phone number".into(), filters: 1, dense: false, rows, costs });
     let file_mib = f64::from(u32::try_from(inside.store.file_bytes() >> 20)?);
+    let commit_ms = commits_p99_ms(&inside, &stock.key)?;
     drop(inside);
     // The second start is measured: the file is in the system's cache, as after a restart of the service alone.
     drop(Server::service(&stock.data)?);
     let server = Server::service(&stock.data)?;
     let (start_ms, idle_mib) = (server.start.as_secs_f64() * 1e3, server.memory_mib());
-    let written = |connections| -> Result<f64, Failed> {
-        let key = stock.key.clone();
-        let load = Load::full(connections, Duration::from_secs(3));
-        Ok(run(&server, load, move |_| sent("POST", &key, "/user/make_call", writes::BODY))?.written)
-    };
+    let written = |connections| Ok::<_, Failed>(creates(&server, &stock.key, connections, WRITING)?.written);
     let written = (written(1)?, written(writes::GROUP)?);
-    drop(server);
+    let killed_ms = start_after_kill_ms(server, &beside("switchboard")?, &stock.data)?;
     std::fs::remove_dir_all(&stock.data)?;
-    Ok(Grown { calls, lines, start_ms, idle_mib, file_mib, written })
+    Ok(Grown { calls, lines, start_ms, idle_mib, file_mib, written, commit_ms, killed_ms })
+}
+
+/// Measures creates of calls. What stands in the system's memory from before is written first.
+pub fn creates(server: &Server, key: &str, connections: u32, span: Duration) -> Result<Figures, Failed> {
+    rustix::fs::sync();
+    let key = key.to_owned();
+    run(server, Load::full(connections, span), move |_| sent("POST", &key, "/user/make_call", writes::BODY))
+}
+
+/// Kills a server that has just written; returns how long the next start on its store takes.
+pub fn start_after_kill_ms(server: Server, binary: &Path, data: &Path) -> Result<f64, Failed> {
+    drop(server);
+    Ok(Server::of_binary(binary, data, &["--engine", "none"])?.start.as_secs_f64() * 1e3)
+}
+
+/// Returns the 99th percentile of the time that a commit of 64 creates takes, once they are decided.
+fn commits_p99_ms(inside: &Inside, key: &str) -> Result<f64, Failed> {
+    let request = post(key, "/user/make_call", "application/json", writes::BODY);
+    let (began, mut took) = (Instant::now(), Vec::new());
+    while began.elapsed() < WRITING {
+        took.push(inside.group(std::iter::repeat_n(&request, writes::GROUP as usize), |_| {})?);
+    }
+    took.sort_unstable();
+    Ok(took[took.len() * 99 / 100].as_secs_f64() * 1e3)
 }
 
 /// Returns the number of a list's rows, and the cost of a page at each position.
@@ -191,20 +218,23 @@ fn claims(grown: &[Grown]) -> Vec<Claim> {
             format!("{:.1} ms", large.lines.iter().map(|line| line.costs[3]).fold(0.0, f64::max) / 1e3),
         ),
         Claim::at_most(format!("Start with {many} calls"), 100.0, large.start_ms, "ms"),
+        Claim::at_most(format!("Start after a kill with {many} calls"), 100.0, large.killed_ms, "ms"),
+        Claim::at_most(format!("Bytes written by a create alone, {many} calls"), 60.0, large.written.0 / 1e3, "kB"),
+        Claim::at_most(format!("p99 of commits of 64 creates, {many} calls"), 25.0, large.commit_ms, "ms"),
         Claim::at_most(format!("Memory when idle, {many} calls"), 64.0, large.idle_mib, "MiB"),
     ];
     claims.extend(grown[..grown.len() - 1].iter().map(|store| {
-        let Grown { calls, start_ms, idle_mib, .. } = store;
+        let Grown { calls, start_ms, killed_ms, idle_mib, .. } = store;
         Claim::stated(
-            format!("Start and memory when idle, {calls} calls"),
-            format!("{start_ms:.1} ms, {idle_mib:.0} MiB"),
+            format!("Start, start after a kill, memory when idle, {calls} calls"),
+            format!("{start_ms:.1} ms, {killed_ms:.1} ms, {idle_mib:.0} MiB"),
         )
     }));
     claims.extend(grown.iter().map(|store| {
-        let Grown { calls, file_mib, written: (lone, many), .. } = store;
+        let Grown { calls, file_mib, written: (lone, many), commit_ms, .. } = store;
         Claim::stated(
-            format!("Bytes written a create, {calls} calls in a file of {file_mib:.0} MiB"),
-            format!("{:.0} kB alone, {:.1} kB 64 at once", lone / 1e3, many / 1e3),
+            format!("Bytes written a create, p99 of commits of 64, {calls} calls in a file of {file_mib:.0} MiB"),
+            format!("{:.1} kB alone, {:.1} kB 64 at once, {commit_ms:.1} ms", lone / 1e3, many / 1e3),
         )
     }));
     claims

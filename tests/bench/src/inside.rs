@@ -61,12 +61,13 @@ impl Inside {
         Ok(Stepped { outcome: output.outcome, changed, step, commit })
     }
 
-    /// Executes requests, which must succeed, in one commit; `note` receives the changes of each.
+    /// Executes requests, which must succeed, in one commit; `note` receives the changes of each. Returns how long the
+    /// commit took.
     pub fn group<'r>(
         &self,
         requests: impl Iterator<Item = &'r Request>,
         mut note: impl FnMut(&[Change]),
-    ) -> Result<(), Failed> {
+    ) -> Result<Duration, Failed> {
         let mut write = self.store.begin()?;
         for request in requests {
             let output = self.decide(&Input::Http(request, &[]), &write.view(None)?, clock::seed()?)?;
@@ -74,7 +75,9 @@ impl Inside {
             note(&output.changes);
             write.apply(output.changes);
         }
-        Ok(write.commit()?)
+        let began = Instant::now();
+        write.commit()?;
+        Ok(began.elapsed())
     }
 
     /// Executes a request, which must succeed, on a snapshot; its changes are dropped.

@@ -53,7 +53,7 @@ pub struct Figures {
     pub most_us: f64,
     /// Server CPU time per request, microseconds.
     pub cpu_us: f64,
-    /// Bytes that the server wrote to its disk per request.
+    /// Bytes written to the disk of the server's store per request, by whomever.
     pub written: f64,
     /// Size of the largest response body, bytes.
     pub bytes: usize,
@@ -86,10 +86,10 @@ pub fn run(
         give_way()?;
     }
     std::thread::sleep(WARM);
-    let (cpu_before, ticks_before, written_before) = (server.thread_cpu(), server.cpu_ms(), server.written());
+    let (cpu_before, ticks_before, written_before) = (server.thread_cpu(), server.cpu_ms(), server.written_to_disk());
     std::thread::sleep(load.span);
     let (cpu, ticks, written) =
-        (server.thread_cpu(), server.cpu_ms() - ticks_before, server.written() - written_before);
+        (server.thread_cpu(), server.cpu_ms() - ticks_before, server.written_to_disk() - written_before);
     let cpu_ms = if cpu.is_empty() { ticks } else { grown_ms(&cpu_before, &cpu) };
     let (mut micros, mut within, mut bytes) = (Vec::new(), 0, 0);
     for thread in threads {

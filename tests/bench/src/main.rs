@@ -2,6 +2,7 @@
 //! loop that commits the same bytes, `SQLite`, and a peer. Ratios are what counts: machines are noisy.
 
 mod bare;
+mod commits;
 mod day;
 mod edge;
 mod engines;
@@ -36,6 +37,8 @@ type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// Default number of pairs for `pairs`.
 const PAIRS: usize = 15;
+/// Calls in the stores that are compared.
+const SIZES: [u32; 3] = [10_000, 1_000_000, 10_000_000];
 const USAGE: &str = "usage: cargo xtask bench NAME
   reads            reads and pages beside bare hyper
   load             reads as more connections ask
@@ -43,7 +46,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME
   growth [CALLS…]  pages, start and memory as the data grows
   imports [LINES]  what an import costs, and who waits for it
   search           a knowledgebase's index
-  day [SECONDS]    reads, writes and webhooks at half the peak
+  day [SECONDS [RATE]]  reads, writes and webhooks, at half the peak or so many requests a second
   talks            turns of conversations, and reads beside a thousand of them
   engines          a thousand calls in which nothing happens, and hang-ups
   lists            pages beside SQLite
@@ -51,6 +54,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME
   edge WASMTIME COMPONENTS  nodes at the edge
   stock DIR CALLS  makes a store to look at by hand, and prints its key
   pairs BINARY [PAIRS]  processor time beside another build of the service, in alternating pairs
+  commits BINARY [CALLS…]  commits beside another build of the service, whose bench stands beside it
   peer PROGRAM     openvox-core, whose command that is, on the same operations";
 
 fn main() -> ExitCode {
@@ -66,6 +70,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// Returns the numbers of calls that are named, or all that claims are made for.
+fn numbers(sizes: &[&str]) -> Result<Vec<u32>, Failed> {
+    if sizes.is_empty() {
+        Ok(SIZES.to_vec())
+    } else {
+        Ok(sizes.iter().map(|size| size.parse()).collect::<Result<_, _>>()?)
+    }
+}
+
 /// Runs the named benchmark; returns whether every claim was met.
 fn carry_out(words: &[&str]) -> Result<bool, Failed> {
     match words {
@@ -74,8 +87,7 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
         ["reads"] => reads::print(),
         ["load"] => pressure::print(),
         ["creates"] => writes::print(),
-        ["growth"] => growth::print(&[10_000, 1_000_000, 10_000_000]),
-        ["growth", sizes @ ..] => growth::print(&sizes.iter().map(|size| size.parse()).collect::<Result<Vec<_>, _>>()?),
+        ["growth", sizes @ ..] => growth::print(&numbers(sizes)?),
         ["imports"] => imports::print(50_000),
         ["imports", lines] => imports::print(lines.parse()?),
         ["stock", folder, calls] => {
@@ -83,8 +95,9 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
             Ok(true)
         }
         ["search"] => search::print(),
-        ["day"] => day::print(300),
-        ["day", seconds] => day::print(seconds.parse()?),
+        ["day"] => day::print(300, None),
+        ["day", seconds] => day::print(seconds.parse()?, None),
+        ["day", seconds, rate] => day::print(seconds.parse()?, Some(rate.parse()?)),
         ["talks"] => talks::print(),
         ["engines"] => engines::print(),
         #[cfg(feature = "beside")]
@@ -92,6 +105,7 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
         #[cfg(feature = "beside")]
         ["steps"] => steps::print(),
         ["edge", wasmtime, components] => edge::print(Path::new(wasmtime), Path::new(components)),
+        ["commits", base, sizes @ ..] => commits::print(Path::new(base), &numbers(sizes)?),
         ["pairs", base] => pairs::print(Path::new(base), PAIRS),
         ["pairs", base, pairs] => pairs::print(Path::new(base), pairs.parse::<usize>()?.max(1)),
         ["peer", program] => peer::print(Path::new(program)),

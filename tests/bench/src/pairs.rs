@@ -152,7 +152,7 @@ impl Side {
 }
 
 /// Copies a folder recursively.
-fn copy_of(from: &Path, to: &Path) -> Result<(), Failed> {
+pub fn copy_of(from: &Path, to: &Path) -> Result<(), Failed> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,6 +14,9 @@ use crate::Failed;
 
 /// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Bytes of a sector, in which Linux counts for every disk.
+const SECTOR: f64 = 512.0;
 
 /// A server process, killed on drop.
 pub struct Server {
@@ -25,6 +29,8 @@ pub struct Server {
     pub admin: String,
     /// Time from the start of the process until it answers.
     pub start: Duration,
+    /// Counters of the disk that its store is on.
+    disk: Option<PathBuf>,
 }
 
 impl Server {
@@ -60,6 +66,7 @@ impl Server {
             std::thread::sleep(Duration::from_millis(1));
         }
         server.start = began.elapsed();
+        server.disk = disk_of(data);
         let told: Value = serde_json::from_slice(&std::fs::read(&ready)?)?;
         let text = |name: &str| told[name].as_str().unwrap_or_default().to_owned();
         text("url").trim_start_matches("http://").clone_into(&mut server.address);
@@ -96,7 +103,14 @@ impl Server {
     }
 
     fn of(child: Child) -> Self {
-        Self { child, address: String::new(), key: String::new(), admin: String::new(), start: Duration::ZERO }
+        Self {
+            child,
+            address: String::new(),
+            key: String::new(),
+            admin: String::new(),
+            start: Duration::ZERO,
+            disk: None,
+        }
     }
 
     /// Sends a request with curl as the owner; returns the JSON of a successful response.
@@ -147,9 +161,18 @@ impl Server {
         if asked.success() && ended.success() { Ok(()) } else { Err("the service does not stop well".into()) }
     }
 
-    /// Returns the bytes that it has caused to be written to disks so far.
+    /// Returns the bytes that it has caused to be written to disks so far, as the system counts them when it marks
+    /// memory as changed: too many where a file stands in memory in large pieces.
     pub fn written(&self) -> f64 {
         number(&self.proc("io"), "write_bytes:")
+    }
+
+    /// Returns the bytes that were written so far to the disk that its store is on, by whomever; where no disk tells,
+    /// those of [`Self::written`].
+    pub fn written_to_disk(&self) -> f64 {
+        let counters = self.disk.as_deref().and_then(|file| std::fs::read_to_string(file).ok());
+        let sectors = counters.and_then(|line| line.split_whitespace().nth(6)?.parse::<f64>().ok());
+        sectors.map_or_else(|| self.written(), |sectors| sectors * SECTOR)
     }
 
     /// Returns the resident memory, MiB.
@@ -177,6 +200,14 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Returns the file with the counters of the disk that a folder is on.
+fn disk_of(folder: &Path) -> Option<PathBuf> {
+    let device = std::fs::metadata(folder).ok()?.dev();
+    let file =
+        PathBuf::from(format!("/sys/dev/block/{}:{}/stat", rustix::fs::major(device), rustix::fs::minor(device)));
+    file.is_file().then_some(file)
 }
 
 /// Returns the path of a program that was built beside this one.
