@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchboard_tests::house::{tool, with};
@@ -23,6 +24,13 @@ struct Data {
 
 /// Makes a store with tools and kills its server: the log is needed.
 fn killed(folder: &Folder, name: &str) -> Data {
+    let (server, data) = filled(folder, name);
+    server.kill();
+    data
+}
+
+/// Makes a store with tools, whose server runs.
+fn filled(folder: &Folder, name: &str) -> (Server, Data) {
     let at = folder.path(name);
     let server = Server::start(&at, &ARGUMENTS);
     let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
@@ -31,8 +39,7 @@ fn killed(folder: &Folder, name: &str) -> Data {
         let (status, json) = call("POST", &format!("{url}/user/tools"), &key, Some(&body));
         assert_eq!(status, 201, "{json}");
     }
-    server.kill();
-    Data { at, key }
+    (server, Data { at, key })
 }
 
 /// Returns the number of tools that a service on the store shows, and stops it.
@@ -87,6 +94,27 @@ fn a_log_that_is_needed_must_be_there_whole_and_its_own() {
     // Each with its own, everything is there.
     std::fs::rename(&aside, &log).expect("it is there");
     assert_eq!([tools(&data), tools(&other)], [TOOLS, TOOLS]);
+}
+
+#[test]
+fn the_store_takes_over_what_the_log_has_once_nobody_writes() {
+    let folder = Folder::new();
+    let (server, data) = filled(&folder, "data");
+    let store = || std::fs::read(data.at.join(STORE)).expect("it is there");
+    let written = store();
+    // It rests after half a minute without a write.
+    let until = Instant::now() + Duration::from_secs(90);
+    while store() == written {
+        assert!(Instant::now() < until, "the store is never written");
+        std::thread::sleep(Duration::from_millis(250));
+    }
+    // The file alone has everything: a start whose log has no record behind its first page misses nothing.
+    server.kill();
+    let log = data.at.join(LOG);
+    let mut bytes = std::fs::read(&log).expect("it is there");
+    bytes[4_096..].fill(0);
+    std::fs::write(&log, bytes).expect("room");
+    assert_eq!(tools(&data), TOOLS);
 }
 
 #[test]
