@@ -415,8 +415,8 @@ impl Host {
 
     /// Creates the owner's account in an empty store; returns the reply with its secrets, shown once, or `None` if the
     /// store already has accounts.
-    pub async fn first_start(&self) -> Result<Option<Reply>, Fault> {
-        let seed = self.clock.seed()?;
+    pub async fn first_start(&self) -> Result<Option<Reply>, Failure> {
+        let seed = self.clock.seed().map_err(|_| Failure::Unavailable)?;
         let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
         loop {
             let (_, done) = self.writer.submit(WriterInput::FirstStart(answers.clone()), seed).await;
@@ -424,7 +424,7 @@ impl Host {
             if matches!(done, Err(Failure::Stopped(Stop::Elsewhere(_)))) {
                 return Ok(None);
             }
-            match done.map_err(|failure| format!("the first start failed: {failure:?}"))? {
+            match done? {
                 Output { outcome: Outcome::Wait, sends, .. } => {
                     self.perform(sends, &mut answers, Holder::Service, &mut hearing).await;
                 }

@@ -132,7 +132,15 @@ impl Node<'_> {
     async fn begin(&mut self, store: Store) -> Result<(), Failed> {
         let lane = store.lane().ok_or("a node has lanes")?;
         let heir = block_in_place(|| Reign::host(self.process, store, self.engine.as_ref()))?;
-        let (reign, secrets) = Reign::begin(heir, &self.front).await?;
+        let (reign, secrets) = match Reign::begin(heir, &self.front).await {
+            Ok(begun) => begun,
+            Err(error) if error.is_passing() => {
+                // As if its node had died: it is taken again, by this one or another.
+                tracing::warn!("accounts that this node took are given up: their store cannot be written");
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         tracing::info!("this node serves");
         let (ended, tell_end) = (reign.ended(), self.tell_end.clone());
         tokio::spawn(async move { tell_end.send((lane, ended.await)).await });

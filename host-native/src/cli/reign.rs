@@ -1,5 +1,7 @@
 //! [`Reign`]: a host that serves, and what runs beside it.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use switchboard::edge::EdgeToken;
@@ -10,6 +12,7 @@ use switchboard::serve::Front;
 use switchboard::settings::ServeSettings;
 use switchboard::store::{Store, StoreEnd};
 use switchboard::vault::Vault;
+use switchboard::writer::Failure;
 use switchboard_core::egress::Filter;
 use switchboard_core::http::reply::Reply;
 use switchboard_core::settings::Configured;
@@ -34,6 +37,25 @@ pub struct Reign {
     schedule: JoinHandle<()>,
     beside: Vec<AbortHandle>,
 }
+
+/// Why a host does not begin to serve.
+#[derive(Debug)]
+pub struct FirstStartFailed(Failure);
+
+impl FirstStartFailed {
+    /// Whether the store cannot be written now.
+    pub fn is_passing(&self) -> bool {
+        self.0 == Failure::Unavailable
+    }
+}
+
+impl fmt::Display for FirstStartFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the first start failed: {:?}", self.0)
+    }
+}
+
+impl Error for FirstStartFailed {}
 
 impl Reign {
     /// Prepares a host over a store. It may wait for the store.
@@ -61,8 +83,8 @@ impl Reign {
     }
 
     /// Begins to serve; returns the owner's secrets if the store was empty.
-    pub async fn begin(Heir { host, writer }: Heir, front: &Front) -> Result<(Self, Option<Reply>), Failed> {
-        let secrets = host.first_start().await.map_err(|error| error as Failed)?;
+    pub async fn begin(Heir { host, writer }: Heir, front: &Front) -> Result<(Self, Option<Reply>), FirstStartFailed> {
+        let secrets = host.first_start().await.map_err(FirstStartFailed)?;
         let (stop, stopping) = watch::channel(false);
         let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping));
         let locks = Arc::clone(&host);
