@@ -8,6 +8,7 @@ pub mod examples;
 pub mod house;
 pub mod judge;
 pub mod line;
+pub mod outside;
 pub mod places;
 pub mod refusals;
 pub mod server;

@@ -4,6 +4,7 @@
 //! Everything is drawn from a seed. The function of a fault tests its claim as often as wanted, and returns a row of
 //! the table.
 
+pub mod command;
 pub mod creation;
 pub mod cuts;
 pub mod damage;

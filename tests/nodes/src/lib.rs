@@ -1,16 +1,21 @@
 //! Nodes of the real binary over a real PostgreSQL, and a load that knows what was acknowledged.
 
+pub mod faults;
+pub mod soak;
+
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use switchboard::send;
 use switchboard::store::Store;
-use switchboard_postgres::{Instance, InstanceOptions, Login, SqlSession};
+use switchboard_postgres::{Instance, InstanceOptions, Login, ShownTime, SqlSession};
 use switchboard_tests::house::{assistant, campaign, lead};
 use switchboard_tests::server::{Folder, Server, Starting, binary, call};
 use tokio::runtime::Runtime;
@@ -56,7 +61,38 @@ impl Site {
 
     /// Starts a node with more arguments, without waiting for it.
     pub fn begin_with(&self, name: &str, at: SocketAddr, arguments: &[&str]) -> Starting {
+        self.spawn(Command::new(binary()), name, at, arguments)
+    }
+
+    /// Starts a node of another build, and waits until it answers.
+    pub fn node_of(&self, name: &str, binary: &Path) -> Server {
+        self.spawn(Command::new(binary), name, self.instance.address(), &[]).wait()
+    }
+
+    /// Starts a node whose clock is set so many seconds ahead, or behind if negative, once it answers.
+    ///
+    /// # Panics
+    /// If its clock cannot be shifted.
+    pub fn node_ahead(&self, name: &str, seconds: i64) -> Server {
+        let (starting, shown) = self.begin_shown(name, 0);
+        let node = starting.wait();
+        shown.shift(seconds).expect("a file");
+        node
+    }
+
+    /// Starts a node whose clock is so many seconds ahead from the beginning, without waiting for it.
+    ///
+    /// # Panics
+    /// If it can be shown no time of its own.
+    pub fn begin_shown(&self, name: &str, seconds: i64) -> (Starting, ShownTime) {
         let mut command = Command::new(binary());
+        let shown = ShownTime::new(&self.folder.path(&format!("{name}.time"))).expect("a library that shows a time");
+        shown.shift(seconds).expect("a file");
+        shown.show_to(&mut command);
+        (self.spawn(command, name, self.instance.address(), &[]), shown)
+    }
+
+    fn spawn(&self, mut command: Command, name: &str, at: SocketAddr, arguments: &[&str]) -> Starting {
         command.env("SWITCHBOARD_STORE", self.login.url(at)).stderr(Stdio::inherit());
         let arguments = [&["--rate-limit", "0", "--engine", "none"], arguments].concat();
         Server::spawn(command, &self.folder.path(name), &arguments)
@@ -163,6 +199,16 @@ struct Shared {
     stopped: AtomicBool,
 }
 
+/// Knows how much of a load was acknowledged, on any thread.
+pub struct LoadView(Arc<Shared>);
+
+impl LoadView {
+    /// Returns the number of leads that were acknowledged so far.
+    pub fn acknowledged(&self) -> usize {
+        locked(&self.0.acknowledged).len()
+    }
+}
+
 /// What became of a load.
 pub struct Loaded {
     /// Numbers that were acknowledged.
@@ -232,6 +278,16 @@ impl Load {
         }
     }
 
+    /// Returns how many requests were answered 503, or not at all.
+    pub fn refused(&self) -> u64 {
+        self.shared.refused.load(Ordering::Relaxed)
+    }
+
+    /// Returns what knows how much was acknowledged.
+    pub fn view(&self) -> LoadView {
+        LoadView(Arc::clone(&self.shared))
+    }
+
     /// Stops the clients.
     ///
     /// # Panics
@@ -266,15 +322,24 @@ impl Loaded {
         assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
         let invented: Vec<_> = stored.difference(&self.asked).take(5).collect();
         assert!(invented.is_empty(), "stored and never asked for: {invented:?}");
-        println!(
-            "{} asked, {} acknowledged, {} stored, {} refused; nothing for at most {:?}",
-            self.asked.len(),
-            self.acknowledged.len(),
-            stored.len(),
-            self.refused,
-            self.longest
-        );
+        println!("{}; {} stored", self.told(), stored.len());
     }
+
+    /// Says what became of it.
+    pub fn told(&self) -> String {
+        let Self { acknowledged, asked, longest, refused } = self;
+        let (asked, acknowledged) = (asked.len(), acknowledged.len());
+        format!("{asked} asked, {acknowledged} acknowledged, {refused} refused; nothing for at most {longest:?}")
+    }
+}
+
+/// Sends a signal to a node.
+///
+/// # Panics
+/// If it does not run.
+pub fn signal(node: &Server, signal: Signal) {
+    let id = Pid::from_raw(i32::try_from(node.pid()).expect("a process id")).expect("a process");
+    kill_process(id, signal).expect("it runs");
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use switchboard::serve;
 use switchboard_core::budget::{NODE_CONNECTIONS, PASSED};
-use switchboard_nodes::{Agency, Site};
+use switchboard_nodes::{Agency, Site, signal};
 use switchboard_tests::house::assistant;
 use switchboard_tests::server::{Server, Starting, call, send};
 
@@ -187,11 +187,6 @@ fn an_address_passes_on_no_more_than_its_share() {
     get(&first, "/api/user/me", &key);
     drop(streams);
     get(&second, "/api/user/me", &key);
-}
-
-fn signal(node: &Server, signal: Signal) {
-    let id = Pid::from_raw(i32::try_from(node.pid()).expect("a process id")).expect("a process");
-    kill_process(id, signal).expect("it runs");
 }
 
 fn post(node: &Server, path: &str, key: &str, body: &Value) -> Value {

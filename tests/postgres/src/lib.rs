@@ -4,6 +4,7 @@
 //! - [`Instance`] is a server: stopped, restarted, killed with `SIGKILL`, paused with `SIGSTOP`; with standbys, TLS, a
 //!   small disk ([`SmallDisk`]) and few connections ([`HeldConnections`]).
 //! - [`Proxy`] is a link to it that delays, cuts, swallows and loses answers, from a seed.
+//! - [`ShownTime`] is a system time that programs see in place of the machine's.
 //! - [`SqlSession`] is a connection for the checks of a test; it keeps the notices of the server.
 //!
 //! All calls block, and may be made from any thread, those of an async runtime included: connections and proxies live
@@ -18,6 +19,7 @@ mod connections;
 mod disk;
 mod instance;
 mod launch;
+mod packages;
 mod pause;
 mod postmaster;
 mod programs;
@@ -25,6 +27,7 @@ mod proxy;
 mod replication;
 mod runtime;
 mod session;
+mod shifted;
 
 pub use activity::BackendActivity;
 pub use authority::{Authority, Identity};
@@ -37,3 +40,4 @@ pub use proxy::{Flow, Loss, Proxy, Traffic};
 pub use replication::Lsn;
 pub use runtime::{PATIENCE, wait_until};
 pub use session::{ConnectError, PendingStatement, SqlSession, TextRow};
+pub use shifted::ShownTime;

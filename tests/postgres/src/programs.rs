@@ -2,10 +2,11 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+
+use crate::packages::{self, run};
 
 /// Where Debian and what descends from it install the server programs, a folder a release.
 const DEBIAN: &str = "/usr/lib/postgresql";
@@ -45,17 +46,16 @@ impl Programs {
 
     /// Fetches Debian's packages by apt, and unpacks them into a folder; later calls find them there.
     pub fn fetch(folder: &Path) -> Result<Self, String> {
-        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let lock = File::create(folder.join("lock")).map_err(|error| format!("the lock of packages: {error}"))?;
-        // Another process may be fetching.
-        lock.lock().map_err(|error| format!("the lock of packages: {error}"))?;
-        let root = folder.join("root");
-        if !root.exists() {
-            unpack(folder, &root)?;
-        }
+        let root = packages::unpacked(folder, || {
+            let names = run(folder, "apt-cache", &["search", "--names-only", "^postgresql-[0-9]+$"])?;
+            let release = |line: &str| line.split_whitespace().next()?.rsplit('-').next()?.parse::<u32>().ok();
+            let newest = names.lines().filter_map(release).max();
+            let newest = newest.ok_or("apt knows no package of it: run `apt-get update`")?;
+            Ok(vec![format!("postgresql-{newest}"), format!("postgresql-client-{newest}"), "libpq5".into()])
+        })?;
         let programs = newest(&root.join(DEBIAN.trim_start_matches('/')))
             .ok_or_else(|| format!("the packages in {} have no server programs", root.display()))?;
-        Ok(Self { libraries: libraries(&root), ..programs })
+        Ok(Self { libraries: packages::libraries(&root), ..programs })
     }
 
     /// Returns the path of a program, such as `initdb`.
@@ -77,7 +77,7 @@ impl Programs {
         let installed = installed.or_else(|| env::split_paths(&path).find_map(|folder| Self::of_folder(&folder).ok()));
         installed.map_or_else(
             || {
-                Self::fetch(&target().join("postgresql")).map_err(|why| {
+                Self::fetch(&packages::target().join("postgresql")).map_err(|why| {
                     format!("PostgreSQL is not installed, and its packages cannot be fetched ({why}): {HINT}")
                 })
             },
@@ -95,58 +95,10 @@ fn newest(folder: &Path) -> Option<Programs> {
     releases.into_iter().rev().find_map(|(_, path)| Programs::of_folder(&path.join("bin")).ok())
 }
 
-/// Returns cargo's target folder, which it tags, or else the folder of this program.
-fn target() -> PathBuf {
-    let own = env::current_exe().unwrap_or_default();
-    let tagged = own.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    tagged.or(own.parent()).unwrap_or(Path::new(".")).to_owned()
-}
-
-/// Returns the folders of libraries below the root of unpacked packages.
-fn libraries(root: &Path) -> Vec<PathBuf> {
-    let folders = [root.join("usr/lib"), root.join("lib")];
-    let inside = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-    let inside = inside.map(|entry| entry.path()).filter(|path| path.is_dir());
-    inside.filter(|path| path.to_string_lossy().ends_with("-linux-gnu")).collect()
-}
-
-/// Downloads the newest server of this machine's Debian, with what it needs and the machine lacks.
-fn unpack(folder: &Path, root: &Path) -> Result<(), String> {
-    let names = run(folder, "apt-cache", &["search", "--names-only", "^postgresql-[0-9]+$"])?;
-    let releases = names.lines().filter_map(|line| line.split_whitespace().next()?.rsplit('-').next()?.parse().ok());
-    let release: u32 = releases.max().ok_or("apt knows no package of it: run `apt-get update`")?;
-    let server = format!("postgresql-{release}");
-    let plan = run(folder, "apt-get", &["install", "--simulate", "--no-install-recommends", &server])?;
-    let mut packages = vec![server, format!("postgresql-client-{release}"), "libpq5".into()];
-    packages.extend(plan.lines().filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next()).map(str::to_owned));
-    packages.sort();
-    packages.dedup();
-    let work = tempfile::tempdir_in(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let arguments: Vec<&str> = ["download"].into_iter().chain(packages.iter().map(String::as_str)).collect();
-    run(work.path(), "apt-get", &arguments)?;
-    let unpacked = work.path().join("root");
-    let files = fs::read_dir(work.path()).map_err(|error| error.to_string())?.flatten().map(|entry| entry.path());
-    for file in files.filter(|path| path.extension() == Some(OsStr::new("deb"))) {
-        run(folder, "dpkg-deb", &["--extract", &file.to_string_lossy(), &unpacked.to_string_lossy()])?;
-    }
-    // Whole, or not at all.
-    fs::rename(&unpacked, root).map_err(|error| format!("{}: {error}", root.display()))
-}
-
-fn run(folder: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
-    let mut command = Command::new(program);
-    let output = command.args(arguments).current_dir(folder).env("LC_ALL", "C").stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("`{program} {}` fails: {}", arguments.join(" "), said.trim()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

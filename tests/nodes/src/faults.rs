@@ -1,0 +1,159 @@
+//! Faults of nodes, links and databases under load, each as often as wanted: what was acknowledged is stored.
+
+mod databases;
+mod nodes;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use switchboard_claims::Claim;
+use switchboard_faults::Fault;
+use switchboard_faults::report::Row;
+use switchboard_postgres::Proxy;
+use switchboard_sim::random::Random;
+use switchboard_tests::server::Server;
+
+use crate::{Agency, Load, Site, soak};
+
+/// All faults. A node that dies is replaced once its lease has run out, so many of them wait for seconds each time.
+pub const FAULTS: [Fault; 16] = [
+    Fault { name: "kills", run: nodes::kills, share: 5, long: 100 },
+    Fault { name: "all", run: nodes::kills_of_all, share: 5, long: 100 },
+    Fault { name: "pauses", run: nodes::pauses, share: 5, long: 100 },
+    Fault { name: "reads", run: nodes::reads, share: 5, long: 100 },
+    Fault { name: "stops", run: nodes::stops, share: 5, long: 100 },
+    Fault { name: "clocks", run: nodes::clocks, share: 5, long: 100 },
+    Fault { name: "links", run: databases::links, share: 5, long: 100 },
+    Fault { name: "databases", run: databases::kills, share: 5, long: 100 },
+    Fault { name: "standbys", run: databases::standbys, share: 5, long: 100 },
+    Fault { name: "past", run: databases::past, share: 5, long: 100 },
+    Fault { name: "waits", run: databases::waits, share: 5, long: 100 },
+    Fault { name: "cancels", run: databases::cancels, share: 5, long: 100 },
+    Fault { name: "disks", run: databases::disks, share: 5, long: 100 },
+    Fault { name: "connections", run: databases::connections, share: 5, long: 100 },
+    // Needs a binary of an earlier release.
+    Fault { name: "releases", run: nodes::releases, share: 5, long: 100 },
+    // Minutes.
+    Fault { name: "soak", run: soak::soak, share: 1, long: 30 },
+];
+
+/// Leads that are made between two faults.
+const BETWEEN: usize = 50;
+
+/// A load on nodes over one database.
+struct Trial {
+    site: Site,
+    /// Nodes that live.
+    nodes: Vec<Server>,
+    /// Nodes that were ever started.
+    started: usize,
+    agency: Agency,
+    load: Load,
+    random: Random,
+    /// Longest time, seconds, in which nothing should be acknowledged; `None`: it depends on what is hurt.
+    silence_aim: Option<f64>,
+}
+
+impl Trial {
+    /// Starts so many nodes, and a load.
+    fn of(count: usize, seed: u64) -> Self {
+        let site = Site::new();
+        let nodes: Vec<_> = (0..count).map(|number| site.node(&number.to_string())).collect();
+        Self::over(site, nodes, seed)
+    }
+
+    /// Starts a node that reaches its database through a link, and a load.
+    fn linked(site: Site, seed: u64) -> (Self, Proxy) {
+        let proxy = Proxy::open(site.instance.address(), seed).expect("a proxy");
+        let node = site.begin("0", proxy.address()).wait();
+        (Self::over(site, vec![node], seed), proxy)
+    }
+
+    fn over(site: Site, nodes: Vec<Server>, seed: u64) -> Self {
+        let agency = Agency::of(&nodes[0]);
+        let load = Load::begin(&nodes[0], &agency);
+        load.more(BETWEEN);
+        Self { site, started: nodes.len(), nodes, agency, load, random: Random::new(seed), silence_aim: None }
+    }
+
+    /// States the longest time, seconds, in which nothing should be acknowledged.
+    fn silent_for(self, seconds: f64) -> Self {
+        Self { silence_aim: Some(seconds), ..self }
+    }
+
+    /// Waits until more leads were made.
+    fn more(&self) {
+        self.load.more(BETWEEN);
+    }
+
+    /// Takes a node from those that live; the load turns to another one.
+    fn take(&mut self) -> Server {
+        let at = usize::try_from(self.random.below(self.nodes.len() as u64)).expect("a few nodes");
+        let node = self.nodes.remove(at);
+        if let Some(next) = self.random.pick(&self.nodes) {
+            self.load.turn_to(next);
+        }
+        node
+    }
+
+    /// Starts a node whose clock is so many seconds ahead.
+    fn join(&mut self, ahead: i64) {
+        let name = self.started.to_string();
+        self.started += 1;
+        let node = if ahead == 0 { self.site.node(&name) } else { self.site.node_ahead(&name, ahead) };
+        self.nodes.push(node);
+    }
+
+    /// Starts a node of another build.
+    fn join_of(&mut self, binary: &Path) {
+        let name = self.started.to_string();
+        self.started += 1;
+        self.nodes.push(self.site.node_of(&name, binary));
+    }
+
+    /// Stops the load; all that was acknowledged is stored.
+    fn end(self) -> crate::Loaded {
+        let loaded = self.load.end();
+        loaded.is_stored(&self.agency, self.nodes.last().expect("a node"));
+        loaded
+    }
+}
+
+/// Hurts a trial so often, and looks at the end whether it has all that was acknowledged; stops at the first failure.
+fn under_load(claim: &'static str, wanted: u64, seed: u64, mut trial: Trial, mut hurt: impl FnMut(&mut Trial)) -> Row {
+    let row = times(claim, wanted, seed, |_| hurt(&mut trial));
+    ended(row, trial, seed)
+}
+
+/// Adds to a row whether a trial has all that was acknowledged.
+fn ended(mut row: Row, trial: Trial, seed: u64) -> Row {
+    let (claim, aim) = (row.claim, trial.silence_aim);
+    let ended = caught(|| {
+        let loaded = trial.end();
+        row.notes.push(loaded.told());
+        let silence = loaded.longest.as_secs_f64();
+        row.figures.extend(aim.map(|aim| Claim::at_most(format!("Longest silence: {claim}"), aim, silence, "s")));
+    });
+    row.fail_if(ended.map_err(|why| format!("seed {seed}, at the end: {why}")));
+    row.end()
+}
+
+/// Tests a claim so often, and stops at the first failure.
+fn times(claim: &'static str, wanted: u64, seed: u64, mut test: impl FnMut(u64)) -> Row {
+    let mut row = Row::begin(claim, wanted);
+    for number in 1..=wanted {
+        row.count(caught(|| test(number)).map_err(|why| format!("seed {seed}, test {number}: {why}")));
+        if !row.failures.is_empty() {
+            break;
+        }
+    }
+    row.end()
+}
+
+/// Runs a test; what it says when it panics is its failure.
+pub(crate) fn caught(test: impl FnOnce()) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(test)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+    })
+}

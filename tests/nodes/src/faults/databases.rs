@@ -1,0 +1,169 @@
+//! What links and databases do to their nodes: they break, fail over, hang, fill up, have no connection left, and forget.
+
+use std::time::{Duration, Instant};
+
+use switchboard_faults::report::Row;
+use switchboard_postgres::{Flow, HeldConnections, Instance, Loss, Pause, Proxy, SmallDisk};
+
+use super::{BETWEEN, Trial, times, under_load};
+use crate::Site;
+
+/// Longer than a node answers without being heard of.
+const OUTAGE: Duration = Duration::from_secs(6);
+/// Bytes of a disk that is filled.
+const DISK_BYTES: u64 = 256 << 20;
+
+/// A PostgreSQL with a standby that its commits wait for, and the link by which the node reaches whichever is the primary.
+struct Pair {
+    proxy: Proxy,
+    /// The primary; `None`: that of the site.
+    primary: Option<Instance>,
+    standby: Instance,
+    /// Standbys that there ever were.
+    made: usize,
+}
+
+impl Pair {
+    /// Makes a pair, and a load on a node over it.
+    fn of(seed: u64) -> (Trial, Self) {
+        let site = Site::new();
+        let standby = synchronous(&site.instance, "standby0");
+        let (trial, proxy) = Trial::linked(site, seed);
+        (trial, Self { proxy, primary: None, standby, made: 1 })
+    }
+
+    fn primary<'p>(&'p self, trial: &'p Trial) -> &'p Instance {
+        self.primary.as_ref().unwrap_or(&trial.site.instance)
+    }
+
+    /// Kills the primary, lets what was held up go on, makes the standby the primary, and makes another standby.
+    fn fail_over(&mut self, trial: &Trial, held: Option<Pause>) {
+        self.primary(trial).kill().expect("it ran");
+        drop(held);
+        self.standby.promote().expect("it becomes the primary");
+        self.proxy.turn_to(self.standby.address());
+        self.proxy.cut();
+        let name = format!("standby{}", self.made);
+        self.made += 1;
+        let standby = synchronous(&self.standby, &name);
+        self.primary = Some(std::mem::replace(&mut self.standby, standby));
+    }
+}
+
+/// Makes a standby that commits wait for.
+fn synchronous(primary: &Instance, name: &str) -> Instance {
+    let standby = primary.standby(name).expect("a standby");
+    primary.synchronize_with(name).expect("a setting");
+    primary.wait_until_synchronous(name).expect("it is synchronous");
+    standby
+}
+
+pub fn links(wanted: u64, seed: u64) -> Row {
+    let (trial, proxy) = Trial::linked(Site::new(), seed);
+    under_load("nothing is lost when links break, stall and lose answers", wanted, seed, trial, |trial| {
+        proxy.cut();
+        trial.more();
+        proxy.lose_next(Loss::Answer);
+        trial.more();
+        proxy.swallow(trial.random.one(&[Flow::ToServer, Flow::ToClient]));
+        std::thread::sleep(Duration::from_millis(trial.random.below(1_000)));
+        proxy.cut();
+        proxy.heal().expect("it goes on");
+        trial.more();
+    })
+}
+
+pub fn kills(wanted: u64, seed: u64) -> Row {
+    let claim = "nothing is lost when the database is killed and comes back, sooner or later than a lease ends";
+    under_load(claim, wanted, seed, Trial::of(1, seed), |trial| {
+        trial.site.instance.kill().expect("it ran");
+        std::thread::sleep(OUTAGE.mul_f64(f64::from(u8::from(trial.random.chance(300)))));
+        trial.site.instance.start().expect("it starts again");
+        trial.more();
+    })
+}
+
+pub fn standbys(wanted: u64, seed: u64) -> Row {
+    let (trial, mut pair) = Pair::of(seed);
+    under_load("nothing is lost when a synchronous standby takes over", wanted, seed, trial, |trial| {
+        pair.fail_over(trial, None);
+        trial.more();
+    })
+}
+
+pub fn past(wanted: u64, seed: u64) -> Row {
+    let claim = "a node ends when its database has lost commits";
+    times(claim, wanted, seed, |number| {
+        let site = Site::new();
+        let standby = site.instance.standby("standby").expect("a standby");
+        let (mut trial, proxy) = Trial::linked(site, seed ^ number);
+        let paused = trial.site.instance.pause_sender("standby").expect("it sends");
+        trial.more();
+        trial.site.instance.kill().expect("it ran");
+        drop(paused);
+        standby.promote().expect("it becomes the primary");
+        proxy.turn_to(standby.address());
+        proxy.cut();
+        let patience = Instant::now() + Duration::from_mins(1);
+        while !trial.nodes[0].has_ended() {
+            assert!(Instant::now() < patience, "the node goes on over rows that it does not know");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        drop(trial.load.end());
+    })
+}
+
+pub fn waits(wanted: u64, seed: u64) -> Row {
+    let (trial, pair) = Pair::of(seed);
+    under_load("a standby that stands still holds commits up and loses none", wanted, seed, trial, |trial| {
+        let paused = pair.standby.pause_receiver().expect("it receives");
+        std::thread::sleep(OUTAGE);
+        drop(paused);
+        trial.more();
+    })
+}
+
+pub fn cancels(wanted: u64, seed: u64) -> Row {
+    let (trial, mut pair) = Pair::of(seed);
+    under_load("a cancelled wait for the standby is not believed", wanted, seed, trial, |trial| {
+        let paused = pair.standby.pause_receiver().expect("it receives");
+        let (until, mut cancelled) = (Instant::now() + Duration::from_secs(2), 0);
+        while Instant::now() < until || cancelled == 0 {
+            cancelled += pair.primary(trial).cancel("switchboard", "SyncRep").expect("it is asked");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        pair.fail_over(trial, Some(paused));
+        trial.more();
+    })
+}
+
+pub fn disks(wanted: u64, seed: u64) -> Row {
+    let disk = SmallDisk::new(DISK_BYTES).expect("a small disk");
+    let site = Site::with(Instance::options().on(disk));
+    let node = site.node("0");
+    let trial = Trial::over(site, vec![node], seed);
+    under_load("a full disk of the database refuses and loses nothing", wanted, seed, trial, |trial| {
+        let disk = trial.site.instance.disk().expect("it has one");
+        disk.fill(0).expect("it is filled");
+        std::thread::sleep(Duration::from_secs(2));
+        disk.free().expect("it is freed");
+        trial.site.instance.recover().expect("it comes back");
+        trial.more();
+    })
+}
+
+pub fn connections(wanted: u64, seed: u64) -> Row {
+    let site = Site::with(Instance::options().set("max_connections", "12"));
+    let (trial, proxy) = Trial::linked(site, seed);
+    under_load("a node waits for a connection that others hold", wanted, seed, trial, |trial| {
+        // Those of the node are cut, and others are quicker.
+        proxy.refuse();
+        proxy.cut();
+        let config = trial.site.login.config(trial.site.instance.address());
+        let held = HeldConnections::fill(&config).expect("they are held");
+        proxy.heal().expect("it takes connections again");
+        std::thread::sleep(Duration::from_secs(2));
+        drop(held);
+        trial.load.more(BETWEEN);
+    })
+}

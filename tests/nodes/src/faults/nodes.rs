@@ -1,0 +1,165 @@
+//! Nodes that die, stand still, stop in order, and have another time.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use switchboard_faults::report::Row;
+use switchboard_tests::server::{Server, binary, call};
+
+use super::{Trial, ended, times, under_load};
+use crate::{AT_ONCE, signal};
+
+/// Variable that names the binary of an earlier release.
+const EARLIER: &str = "SWITCHBOARD_EARLIER";
+/// Nodes that serve together.
+const NODES: usize = 3;
+/// Longer than the lease of a node.
+const STILL: Duration = Duration::from_secs(8);
+/// Longest silence, seconds, when a node dies: its lease, and what a takeover takes.
+const SILENCE_AIM: f64 = 9.0;
+/// Longest silence, seconds, when a node stops in order.
+const STOP_AIM: f64 = 0.5;
+/// Requests under way at a node, and at one that passed them on: what became of them is not known when it is killed.
+const UNDER_WAY: u64 = 2 * AT_ONCE as u64;
+/// Seconds by which clocks differ.
+const HOUR: i64 = 3_600;
+/// The longest that nodes stand still while others read, milliseconds: longer than a lease now and then.
+const STILL_MS_MAX: u64 = 6_000;
+
+pub fn kills(wanted: u64, seed: u64) -> Row {
+    let claim = "nothing is lost when a node is killed, and others serve";
+    under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(SILENCE_AIM), |trial| {
+        let refused = trial.load.refused();
+        trial.take().kill();
+        trial.more();
+        let more = trial.load.refused() - refused;
+        assert!(more <= UNDER_WAY, "{more} were refused, and not only those that were under way");
+        trial.join(0);
+    })
+}
+
+pub fn kills_of_all(wanted: u64, seed: u64) -> Row {
+    under_load("nothing is lost when all nodes are killed", wanted, seed, Trial::of(NODES, seed), |trial| {
+        trial.nodes.drain(..).for_each(Server::kill);
+        (0..NODES).for_each(|_| trial.join(0));
+        trial.load.turn_to(&trial.nodes[0]);
+        trial.more();
+    })
+}
+
+pub fn pauses(wanted: u64, seed: u64) -> Row {
+    let claim = "a node that stood still for longer than its lease writes nothing more, and passes on";
+    under_load(claim, wanted, seed, Trial::of(NODES, seed), |trial| {
+        let node = trial.take();
+        signal(&node, Signal::STOP);
+        std::thread::sleep(STILL);
+        trial.more();
+        signal(&node, Signal::CONT);
+        trial.load.turn_to(&node);
+        trial.nodes.push(node);
+        trial.more();
+    })
+}
+
+pub fn reads(wanted: u64, seed: u64) -> Row {
+    let claim = "no read is older than what was acknowledged before it, while nodes stand still";
+    let mut trial = Trial::of(NODES, seed);
+    let (over, read) = (AtomicBool::new(false), AtomicU64::new(0));
+    let row = std::thread::scope(|scope| {
+        let urls: Vec<_> = trial.nodes.iter().map(|node| node.text("url").to_owned()).collect();
+        let readers: Vec<_> = urls
+            .into_iter()
+            .map(|url| {
+                let (load, key, over, read) = (trial.load.view(), trial.agency.key.clone(), &over, &read);
+                scope.spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        let known = load.acknowledged();
+                        let (status, found) = call("GET", &format!("{url}/api/user/leads?per_page=1"), &key, None);
+                        if status == 200 {
+                            let total = found["total"].as_u64().unwrap_or_default();
+                            assert!(total >= known as u64, "{known} were acknowledged, {total} are shown");
+                            read.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                })
+            })
+            .collect();
+        let mut row = times(claim, wanted, seed, |_| {
+            let node = trial.take();
+            signal(&node, Signal::STOP);
+            std::thread::sleep(Duration::from_millis(trial.random.below(STILL_MS_MAX)));
+            signal(&node, Signal::CONT);
+            trial.nodes.push(node);
+            trial.more();
+        });
+        over.store(true, Ordering::Relaxed);
+        for reader in readers {
+            row.fail_if(reader.join().map_err(|_| format!("seed {seed}: a read failed, or was too old")));
+        }
+        row.notes.push(format!("{} reads", read.load(Ordering::Relaxed)));
+        row
+    });
+    ended(row, trial, seed)
+}
+
+pub fn stops(wanted: u64, seed: u64) -> Row {
+    let claim = "nobody is refused when a node stops in order";
+    under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(STOP_AIM), |trial| {
+        let node = trial.take();
+        let refused = trial.load.refused();
+        assert_eq!(node.stop(), Some(0));
+        trial.more();
+        assert_eq!(trial.load.refused(), refused, "refused while it stopped");
+        trial.join(0);
+    })
+}
+
+pub fn clocks(wanted: u64, seed: u64) -> Row {
+    let claim = "time goes on where the node before was, and nothing is lost, with clocks that are an hour apart";
+    under_load(claim, wanted, seed, Trial::of(1, seed), |trial| {
+        let node = trial.nodes.remove(0);
+        node.kill();
+        let ahead = trial.random.one(&[-HOUR, 0, HOUR]);
+        trial.join(ahead);
+        trial.load.turn_to(&trial.nodes[0]);
+        trial.more();
+        is_ordered(&trial.nodes[0], &trial.agency.key);
+    })
+}
+
+pub fn releases(wanted: u64, seed: u64) -> Row {
+    let claim = "nobody is refused, and nothing is lost, while nodes of two releases take turns";
+    let Some(earlier) = std::env::var_os(EARLIER).map(PathBuf::from) else {
+        let mut row = Row::begin(claim, wanted);
+        row.fail_if(Err(format!("{EARLIER} names no binary of an earlier release")));
+        return row.end();
+    };
+    let binaries = [earlier, binary()];
+    under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(STOP_AIM), |trial| {
+        let (node, refused) = (trial.take(), trial.load.refused());
+        assert_eq!(node.stop(), Some(0));
+        trial.more();
+        trial.join_of(&binaries[trial.started % 2]);
+        trial.load.turn_to(trial.nodes.last().expect("it was started"));
+        trial.more();
+        assert_eq!(trial.load.refused(), refused, "refused while it stopped, or another one joined");
+    })
+}
+
+/// Expects of the newest leads that the later one was made, the later is its time.
+///
+/// # Panics
+/// If it is not.
+fn is_ordered(node: &Server, key: &str) {
+    let (status, found) = call("GET", &format!("{}/api/user/leads?per_page=100", node.text("url")), key, None);
+    assert_eq!(status, 200, "{found}");
+    let text = |lead: &Value| lead["created_at"].as_str().expect("a time").to_owned();
+    let leads = found["data"].as_array().expect("rows").iter();
+    let mut rows: Vec<_> = leads.map(|lead| (lead["id"].as_u64().expect("an id"), text(lead))).collect();
+    rows.sort();
+    let back = rows.windows(2).find(|pair| pair[0].1 > pair[1].1);
+    assert_eq!(back, None, "time runs backwards");
+}
