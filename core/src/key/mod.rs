@@ -210,6 +210,11 @@ pub fn space_of(key: &[u8]) -> Option<Space> {
     }
 }
 
+/// Returns the keys of the table that a key stands in; `None` for bytes that are no key.
+pub fn table_of(key: &[u8]) -> Option<Range<Key>> {
+    Some(below(key.get(..6)?.to_vec()))
+}
+
 /// Returns the key of a space's ledger: its last count of each kind, its last time and its stored bytes.
 pub fn ledger(space: Space) -> Key {
     key(space, Table::Ledger, 0)

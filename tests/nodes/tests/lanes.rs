@@ -124,6 +124,44 @@ fn two_nodes_have_the_rows_of_all_accounts_between_them() {
     }
 }
 
+/// Rows are added behind the last one: whoever found none there knows of all that are to come.
+#[test]
+fn a_row_that_is_not_there_tells_of_its_neighbours() {
+    let site = Site::new();
+    let mut members = vec![Member::of(&site, "127.0.0.1:1")];
+    Member::settle(&mut members, 1);
+    let of = |kind, count| key::row(Space::Account(3), kind, count);
+    for (kind, count) in [(Kind::Assistant, 4), (Kind::Assistant, 9), (Kind::Campaign, 1)] {
+        put(&members[0].stores[0], of(kind, count), b"there").expect("a commit");
+    }
+    // Another node knows nothing yet.
+    let gone = members.remove(0);
+    wait(gone.cluster.leave());
+    for store in &gone.stores {
+        assert!(wait(store.hand_over(0)).is_none());
+    }
+    members.push(Member::of(&site, "127.0.0.1:2"));
+    Member::settle(&mut members, 1);
+    let store = &members[0].stores[0];
+    let known = |kind, count| store.snapshot().expect("a snapshot").view(None).get(&[of(kind, count)]).ok();
+    assert_eq!(known(Kind::Assistant, 6), None);
+    assert_eq!(value(store, &of(Kind::Assistant, 6)), Ok(None));
+    for count in [5, 7, 8] {
+        assert_eq!(known(Kind::Assistant, count), Some(vec![None]), "{count} is not there either");
+    }
+    for count in [3, 4, 9, 10] {
+        assert_eq!(known(Kind::Assistant, count), None, "{count} was not asked for");
+    }
+    // What is added there is known, and what lies behind it.
+    assert_eq!(value(store, &of(Kind::Assistant, 10)), Ok(None));
+    put(store, of(Kind::Assistant, 10), b"new").expect("a commit");
+    assert_eq!(known(Kind::Assistant, 10), Some(vec![Some(b"new".to_vec())]));
+    assert_eq!(known(Kind::Assistant, 11), Some(vec![None]));
+    // Another kind, and another account, are not of that gap.
+    assert_eq!(known(Kind::Campaign, 1), None);
+    assert_eq!(value(store, &of(Kind::Campaign, 1)), Ok(Some(b"there".to_vec())));
+}
+
 /// A node that made a lane and lost its answer takes the slots again, as it would of any other node.
 #[test]
 fn a_lane_that_never_began_is_taken_over_by_its_own_node() {

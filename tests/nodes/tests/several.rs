@@ -74,6 +74,22 @@ fn bodies_pass_as_they_come() {
     assert_eq!(get(&first, &documents, &key)["data"][0]["name"], get(&second, &documents, &key)["data"][0]["name"]);
 }
 
+/// Each call asks for rows that are not there yet, and others make them meanwhile.
+#[test]
+fn many_calls_at_once_are_placed_by_a_node_that_knows_nothing_yet() {
+    let site = Site::new();
+    let node = site.node("first");
+    let key = node.text("api_key");
+    let made = post(&node, "/api/user/assistant", key, &assistant());
+    let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
+    std::thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| (0..10).for_each(|_| drop(post(&node, "/api/user/make_call", key, &place))));
+        }
+    });
+    assert_eq!(get(&node, "/api/user/calls?per_page=1", key)["total"], 320);
+}
+
 #[test]
 fn a_stranger_at_the_address_for_nodes_is_refused() {
     let site = Site::new();

@@ -5,8 +5,8 @@ use std::ops::Range;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
-use switchboard_core::key::Key;
-use switchboard_core::view::{Bytes, Found, Order, Read};
+use switchboard_core::key::{self, Key, Space};
+use switchboard_core::view::{Bytes, Found, Order, Read, Scan};
 
 use super::fence::Id;
 use super::link::{Prepared, told};
@@ -22,8 +22,12 @@ UNION ALL SELECT 1, k, v FROM kv WHERE k = ANY($2)
 UNION ALL SELECT s.n, r.k, r.v FROM unnest($3::int4[], $4::bytea[], $5::bytea[], $6::int8[]) s(n, f, t, l)
     CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k LIMIT s.l) r
 UNION ALL SELECT s.n, r.k, r.v FROM unnest($7::int4[], $8::bytea[], $9::bytea[], $10::int8[]) s(n, f, t, l)
-    CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k DESC LIMIT s.l) r";
-static LOAD_TYPES: [Type; 10] = [
+    CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t ORDER BY k DESC LIMIT s.l) r
+UNION ALL SELECT s.n, coalesce((SELECT k FROM kv WHERE k >= s.f AND k < s.k ORDER BY k DESC LIMIT 1), s.f),
+        coalesce((SELECT k FROM kv WHERE k > s.k AND k < s.t ORDER BY k LIMIT 1), s.t)
+    FROM unnest($11::int4[], $12::bytea[], $13::bytea[], $14::bytea[]) s(n, k, f, t)
+    WHERE NOT EXISTS (SELECT FROM kv WHERE kv.k = s.k)";
+static LOAD_TYPES: [Type; 14] = [
     Type::BYTEA,
     Type::BYTEA_ARRAY,
     Type::INT4_ARRAY,
@@ -34,9 +38,14 @@ static LOAD_TYPES: [Type; 10] = [
     Type::BYTEA_ARRAY,
     Type::BYTEA_ARRAY,
     Type::INT8_ARRAY,
+    Type::INT4_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
 ];
-/// The part of the answer with the rows of the first scan; the sequence and the single rows come before.
-const FIRST_SCAN: i32 = 2;
+/// The part of the answer of the first read: the rows of a scan, or the neighbours of a key that is not there. The
+/// sequence and the single rows come before.
+const FIRST_READ: i32 = 2;
 
 const QUEUE: &str = "SELECT r.k, r.v FROM unnest($1::bytea[], $2::bytea[]) s(f, t) \
     CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t) r";
@@ -81,6 +90,30 @@ struct Scans {
     limits: Vec<i64>,
 }
 
+/// Keys whose neighbours in their table are asked for where they are not there, as arrays. New rows stand behind the last
+/// one, so whoever asked for one of them knows of the next ones too.
+#[derive(Default)]
+struct Gaps {
+    numbers: Vec<i32>,
+    keys: Vec<Vec<u8>>,
+    from: Vec<Vec<u8>>,
+    to: Vec<Vec<u8>>,
+}
+
+impl Gaps {
+    fn ask(&mut self, number: i32, key: &[u8]) {
+        // Rows of the root are spread over slots.
+        let is_spread = !matches!(key::space_of(key), Some(Space::Account(_)));
+        let Some(table) = key::table_of(key).filter(|_| !is_spread).and_then(|table| place::range(&table)) else {
+            return;
+        };
+        self.numbers.push(number);
+        self.keys.push(place::stored(key));
+        self.from.push(table.start);
+        self.to.push(table.end);
+    }
+}
+
 impl Loader {
     pub fn of(target: DatabaseTarget, lane: Id) -> Self {
         Self { lane, loads: Prepared::of(target, LOAD, &LOAD_TYPES) }
@@ -108,10 +141,13 @@ impl Loader {
     }
 
     async fn ask(&mut self, reads: &[Read]) -> Result<Vec<Row>, String> {
-        let (mut keys, mut up, mut down) = (Vec::new(), Scans::default(), Scans::default());
-        for (number, read) in (FIRST_SCAN..).zip(reads) {
+        let (mut keys, mut up, mut down, mut gaps) = (Vec::new(), Scans::default(), Scans::default(), Gaps::default());
+        for (number, read) in (FIRST_READ..).zip(reads) {
             match read {
-                Read::Get(key) => keys.push(place::stored(key)),
+                Read::Get(key) => {
+                    keys.push(place::stored(key));
+                    gaps.ask(number, key);
+                }
                 Read::Scan(scan) => {
                     let range = place::range(&(scan.from.clone()..scan.to.clone()));
                     let range = range.ok_or("a scan over several places cannot be read")?;
@@ -126,7 +162,7 @@ impl Loader {
         }
         let lane = self.lane;
         let (link, statement) = self.loads.get().await?;
-        let parameters: [&(dyn ToSql + Sync); 10] = [
+        let parameters: [&(dyn ToSql + Sync); 14] = [
             &lane.as_slice(),
             &keys,
             &up.numbers,
@@ -137,6 +173,10 @@ impl Loader {
             &down.from,
             &down.to,
             &down.limits,
+            &gaps.numbers,
+            &gaps.keys,
+            &gaps.from,
+            &gaps.to,
         ];
         link.client.query(statement, &parameters).await.map_err(|error| told(&error))
     }
@@ -154,26 +194,35 @@ fn told_of(reads: Vec<Read>, rows: &[Row]) -> Result<Loaded, Unloaded> {
             0 => at = Some(Moment { seq: number(key)?, shared: number(value)? }),
             1 => drop(singles.insert(place::row_of(key), value.to_vec())),
             _ => {
-                let at = usize::try_from(part - FIRST_SCAN).map_err(|_| strange())?;
+                let at = usize::try_from(part - FIRST_READ).map_err(|_| strange())?;
                 parts.get_mut(at).ok_or_else(strange)?.push((place::row_of(key), value.to_vec()));
             }
         }
     }
     let at = at.ok_or(Unloaded::Replaced)?;
-    let found = reads.into_iter().zip(parts).map(|(read, mut rows)| {
-        let found = match &read {
-            Read::Get(key) => Found::Value(singles.get(key).cloned()),
+    let mut found = Vec::new();
+    for (read, mut rows) in reads.into_iter().zip(parts) {
+        match &read {
+            Read::Get(key) => {
+                let value = singles.get(key).cloned();
+                // Without a value there is one row, of the keys of both neighbours: nothing lies between them.
+                if let (None, Some((before, after))) = (&value, rows.pop()) {
+                    let (from, to) = ([before.as_slice(), &[0]].concat(), place::row_of(&after));
+                    let gap = Scan { from, to, order: Order::Ascending, limit: 1 };
+                    found.push((Read::Scan(gap), Found::Rows(Vec::new())));
+                }
+                found.push((read, Found::Value(value)));
+            }
             Read::Scan(scan) => {
                 // The order in which parts of a union come is not promised.
                 rows.sort();
                 if scan.order == Order::Descending {
                     rows.reverse();
                 }
-                Found::Rows(rows)
+                found.push((read, Found::Rows(rows)));
             }
-            Read::Admit(_) => Found::Rate(None),
-        };
-        (read, found)
-    });
-    Ok(Loaded { at, found: found.collect() })
+            Read::Admit(_) => found.push((read, Found::Rate(None))),
+        }
+    }
+    Ok(Loaded { at, found })
 }
