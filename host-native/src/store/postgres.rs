@@ -223,11 +223,22 @@ impl Node {
     }
 
     /// Reads rows, which are at hand then, as are the shared rows as others have changed them before.
-    async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
+    async fn load(&self, mut reads: Vec<Read>) -> Result<(), StoreError> {
         let until = Instant::now() + DOUBT;
+        let is_for_rows = !reads.is_empty();
         loop {
             self.confirm()?;
-            let loaded = self.loader.lock().await.load(reads.clone()).await;
+            let mut loader = self.loader.lock().await;
+            // Others wanted the same meanwhile: requests for an account whose rows are not at hand come many at a time.
+            {
+                let rows = self.rows.read();
+                reads.retain(|read| !rows.known.answers(read));
+            }
+            if is_for_rows && reads.is_empty() {
+                return Ok(());
+            }
+            let loaded = loader.load(reads.clone()).await;
+            drop(loader);
             let loaded = match loaded {
                 Ok(loaded) => loaded,
                 Err(Unloaded::Replaced) => return Err(self.end(StoreEnd::Replaced)),

@@ -80,6 +80,15 @@ impl KnownRows {
         self.get(key).ok().map(|value| value.is_some())
     }
 
+    /// Returns whether a read needs nothing of the database.
+    pub fn answers(&self, read: &Read) -> bool {
+        match read {
+            Read::Get(key) => self.get(key).is_ok(),
+            Read::Scan(scan) => self.scan(scan.clone(), &mut |_, _| Ok(())).is_ok(),
+            Read::Admit(_) => false,
+        }
+    }
+
     /// Shows the rows of a scan, in its order; the error says that it has to be read.
     pub fn scan(&self, scan: Scan, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
         if is_empty(&scan) {

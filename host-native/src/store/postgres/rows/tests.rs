@@ -113,8 +113,10 @@ proptest! {
                     Ok(found) => prop_assert_eq!(found, of_model(&model, &read)),
                     Err(stop) => {
                         prop_assert_eq!(stop, Stop::Missing(vec![read.clone()]));
+                        prop_assert!(!known.answers(&read));
                         known.add(&read, of_model(&model, &read));
                         prop_assert_eq!(of_known(&known, &read), Ok(of_model(&model, &read)), "it was read");
+                        prop_assert!(known.answers(&read));
                     }
                 },
                 Event::Lost(range, changes) => {
