@@ -41,6 +41,30 @@ const LICENCES: [&str; 16] = [
 
 pub type Done = Result<(), String>;
 
+/// How modules for WebAssembly are built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Build {
+    /// As they are given out: small, and optimised as one program.
+    Shipped,
+    /// For the tests before a commit: the same code and checks, in a quarter of the time.
+    Quick,
+}
+
+impl Build {
+    /// Returns what changes cargo's profile for them.
+    fn environment(self) -> Vec<(&'static str, String)> {
+        let quick = [
+            ("CARGO_PROFILE_WASM_LTO", "off"),
+            ("CARGO_PROFILE_WASM_OPT_LEVEL", "1"),
+            ("CARGO_PROFILE_WASM_CODEGEN_UNITS", "16"),
+            // As the generator of bindings needs it: with one profile the core is compiled once.
+            ("CARGO_PROFILE_WASM_STRIP", "debuginfo"),
+        ];
+        let changes = if self == Self::Quick { &quick[..] } else { &[] };
+        changes.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
+    }
+}
+
 /// What is tested before a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Share {
@@ -59,7 +83,7 @@ pub fn test(share: Share) -> Done {
     let lints = ["clippy", "--workspace", "--all-targets", "--features", shells, "--quiet", "--", "-D", "warnings"];
     // The tests of the hosts need the component; the binary they start is built along with them. Its last step, and that
     // of the core for JavaScript, are one compiler on one core: the lints use the other.
-    beside(component_and_js, || step("lints", "cargo", &lints))?;
+    beside(|| component(Build::Quick).and_then(|()| js(Build::Quick)), || step("lints", "cargo", &lints))?;
     let missing: &[&str] = if share == Share::All { &[] } else { &DATABASES };
     let excluded = UNTESTED.iter().chain(missing).flat_map(|name| ["--exclude", name]);
     programs::test(&["--workspace"].into_iter().chain(excluded).collect::<Vec<_>>())?;
@@ -72,7 +96,7 @@ pub fn test(share: Share) -> Done {
 }
 
 /// Does two chores at once.
-fn beside(one: fn() -> Done, other: impl FnOnce() -> Done) -> Done {
+fn beside(one: impl FnOnce() -> Done + Send, other: impl FnOnce() -> Done) -> Done {
     std::thread::scope(|scope| {
         let one = scope.spawn(one);
         let other = other();
@@ -80,12 +104,12 @@ fn beside(one: fn() -> Done, other: impl FnOnce() -> Done) -> Done {
     })
 }
 
-fn component_and_js() -> Done {
-    component().and_then(|()| js())
-}
-
-/// Runs the tests of nodes over PostgreSQL, and those of their harness.
-pub fn nodes() -> Done {
+/// Runs the tests of nodes over PostgreSQL, and those of their harness; with words, injects the faults that they name.
+pub fn nodes(rest: &[&str]) -> Done {
+    if !rest.is_empty() {
+        step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
+        return step("faults of nodes", "cargo", &[&run("switchboard-nodes")[..], &["--"], rest].concat());
+    }
     let tests = DATABASES.iter().flat_map(|name| ["-p", name]);
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
     step("nodes", "cargo", &["test", "--quiet"].into_iter().chain(tests).collect::<Vec<_>>())
@@ -145,12 +169,12 @@ pub fn attacks(rest: &[&str]) -> Done {
 }
 
 /// Builds what the JavaScript package loads: the core as WebAssembly, and its bindings.
-pub fn js() -> Done {
+pub fn js(how: Build) -> Done {
     wasm_target()?;
     // The generator needs the module's symbols and strips the rest itself.
     let strip = ["--config", "profile.wasm.strip='debuginfo'"];
     let build = ["build", "--quiet", "-p", "switchboard-js", "--target", WASM, "--profile", "wasm"];
-    step("core for JavaScript", "cargo", &[&build[..], &strip[..]].concat())?;
+    step_with("core for JavaScript", "cargo", &[&build[..], &strip[..]].concat(), &how.environment())?;
     let module = target()?.join(WASM).join("wasm/switchboard_js.wasm").display().to_string();
     let bind = ["run", "--quiet", "-p", "switchboard-js-bindgen", "--", &module, "host-wasm/js/npm/wasm"];
     step("bindings", "cargo", &bind)
@@ -172,9 +196,9 @@ fn node_tests() -> Done {
 /// Plays the script on every host and runs all tests of the JavaScript host; missing runtimes are installed from their
 /// registries, into the build folder.
 pub fn hosts(rest: &[&str]) -> Done {
-    component()?;
-    edges()?;
-    js()?;
+    component(Build::Shipped)?;
+    edges(Build::Shipped)?;
+    js(Build::Shipped)?;
     let tools = tools()?;
     let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
     arguments.extend(rest);
@@ -303,12 +327,9 @@ fn rustdoc() -> Done {
 /// Checks that the core depends on nothing impure and builds for WebAssembly, where there is no system.
 fn purity() -> Done {
     depends_on_none("switchboard-core", &IMPURE)?;
-    step(
-        "core for WebAssembly",
-        "cargo",
-        &["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--profile", "wasm"],
-    )?;
-    edges()
+    let build = ["build", "--quiet", "-p", "switchboard-core", "--target", WASM, "--profile", "wasm"];
+    step_with("core for WebAssembly", "cargo", &build, &Build::Quick.environment())?;
+    edges(Build::Quick)
 }
 
 /// Checks that engines, and what checks them, depend on the service's interface alone.
@@ -332,31 +353,31 @@ fn depends_on_none(package: &str, refused: &[&str]) -> Done {
 }
 
 /// Builds the edge for both versions of `wasi:http`.
-pub fn edges() -> Done {
+pub fn edges(how: Build) -> Done {
     wasm_target()?;
-    edge("p2")?;
-    edge("p3")
+    edge("p2", how)?;
+    edge("p3", how)
 }
 
 /// Builds the core as a component that other programs embed.
-pub fn component() -> Done {
+pub fn component(how: Build) -> Done {
     wasm_target()?;
-    cdylib("pure component", &["-p", "switchboard-pure"])
+    cdylib("pure component", &["-p", "switchboard-pure"], how)
 }
 
 /// Builds the edge for one version of `wasi:http`.
-fn edge(version: &str) -> Done {
-    cdylib(&format!("edge component {version}"), &["-p", "switchboard-service", "--features", version])?;
+fn edge(version: &str, how: Build) -> Done {
+    cdylib(&format!("edge component {version}"), &["-p", "switchboard-service", "--features", version], how)?;
     // Both versions build to the same file name.
     let made = target()?.join(WASM).join("wasm");
     let named = made.join(format!("switchboard_service_{version}.wasm"));
     std::fs::copy(made.join("switchboard_service.wasm"), named).map(drop).map_err(|error| error.to_string())
 }
 
-fn cdylib(name: &str, package: &[&str]) -> Done {
+fn cdylib(name: &str, package: &[&str], how: Build) -> Done {
     let build = ["rustc", "--quiet", "--profile", "wasm", "--target", WASM, "--crate-type", "cdylib"];
     let link = ["--", "-Clinker=wasm-component-ld", "-Clink-arg=--wasi-adapter=none"];
-    step(name, "cargo", &[&build[..], package, &link].concat())
+    step_with(name, "cargo", &[&build[..], package, &link].concat(), &how.environment())
 }
 
 /// Checks that every dependency's licence is an accepted one.

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value, json};
 use switchboard_claims::{Claim, FILE, HEAD, Verdict};
 
-use crate::chores::{self, Done, component, edges, root, runtimes, step, target, text};
+use crate::chores::{self, Build, Done, component, edges, root, runtimes, step, target, text};
 use crate::{schemathesis, voice};
 
 use parts::{BENCH, Measure, PARTS, Part, Test};
@@ -70,15 +70,15 @@ impl Part {
             Measure::Peer => self.program(BENCH, &[], &["peer", &peer()?], &[]),
             Measure::Edge => {
                 chores::tools()?;
-                edges()?;
+                edges(Build::Shipped)?;
                 let components = text(&target()?.join(chores::WASM).join("wasm"));
                 let wasmtime = text(&runtimes()?.join("cargo/bin/wasmtime"));
                 self.program(BENCH, &[], &["edge", &wasmtime, &components], &[])
             }
             Measure::Hosts => {
-                component()?;
-                edges()?;
-                chores::js()?;
+                component(Build::Shipped)?;
+                edges(Build::Shipped)?;
+                chores::js(Build::Shipped)?;
                 let tools = chores::tools()?;
                 self.program("switchboard-proof", &[], if short { &["256"] } else { &["10000"] }, &tools)
             }
@@ -96,7 +96,7 @@ impl Part {
                 Ok((vec![Claim::holds(text, aim, figure, silent.is_ok())], String::new()))
             }
             Measure::Tests(tests, times) => {
-                component()?;
+                component(Build::Shipped)?;
                 let times = if short { 1 } else { times };
                 let claims = tests.iter().map(|test| test.run(times)).collect::<Result<Vec<_>, _>>()?;
                 Ok((claims, String::new()))
@@ -113,7 +113,7 @@ impl Part {
         environment: &[(&str, String)],
     ) -> Result<Measured, String> {
         if package == "switchboard-proof" {
-            component()?;
+            component(Build::Shipped)?;
         }
         step("binary", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
         let words: Vec<&str> = [&chores::run(package)[..], features, &["--"], arguments].concat();
@@ -181,9 +181,9 @@ fn peer() -> Result<String, String> {
 
 /// Measures the sizes of what is loaded over a network, compressed with gzip.
 fn sizes() -> Result<Vec<Claim>, String> {
-    component()?;
-    edges()?;
-    chores::js()?;
+    component(Build::Shipped)?;
+    edges(Build::Shipped)?;
+    chores::js(Build::Shipped)?;
     let built = target()?.join(chores::WASM).join("wasm");
     let packed = |file: PathBuf| -> Result<f64, String> {
         let output = Command::new("gzip").args(["-9", "-c"]).arg(&file).output().map_err(|error| error.to_string())?;

@@ -14,6 +14,8 @@ mod voice;
 
 use std::process::ExitCode;
 
+use chores::Build;
+
 const USAGE: &str = "usage: cargo xtask test [--all] | voice | nodes | console | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
@@ -23,14 +25,14 @@ fn main() -> ExitCode {
         ["test"] => chores::test(chores::Share::Rust),
         ["test", "--all"] => chores::test(chores::Share::All),
         ["voice"] => voice::run(),
-        ["nodes"] => chores::nodes(),
+        ["nodes", rest @ ..] => chores::nodes(rest),
         ["console"] => console::run(),
-        ["component"] => chores::component(),
-        ["edge"] => chores::edges(),
+        ["component"] => chores::component(Build::Shipped),
+        ["edge"] => chores::edges(Build::Shipped),
         ["openapi"] => chores::openapi(),
         ["docs"] => chores::docs(),
         ["book"] => book::run(),
-        ["js"] => chores::js(),
+        ["js"] => chores::js(Build::Shipped),
         ["bench", rest @ ..] => chores::bench(rest),
         ["hosts", rest @ ..] => chores::hosts(rest),
         ["clients"] => clients::run(),
