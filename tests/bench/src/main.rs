@@ -13,6 +13,7 @@ mod inside;
 #[cfg(feature = "beside")]
 mod lists;
 mod load;
+mod nodes;
 mod pairs;
 mod peer;
 mod pressure;
@@ -49,6 +50,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME
   day [SECONDS [RATE]]  reads, writes and webhooks, at half the peak or so many requests a second
   talks            turns of conversations, and reads beside a thousand of them
   engines          a thousand calls in which nothing happens, and hang-ups
+  nodes            nodes over PostgreSQL
   lists            pages beside SQLite
   steps            what a step consists of
   edge WASMTIME COMPONENTS  nodes at the edge
@@ -100,6 +102,7 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
         ["day", seconds, rate] => day::print(seconds.parse()?, Some(rate.parse()?)),
         ["talks"] => talks::print(),
         ["engines"] => engines::print(),
+        ["nodes"] => nodes::print(),
         #[cfg(feature = "beside")]
         ["lists"] => lists::print(),
         #[cfg(feature = "beside")]

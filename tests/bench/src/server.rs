@@ -55,7 +55,7 @@ impl Server {
             .arg("--ready-file")
             .arg(&ready)
             .args(arguments)
-            .env("SWITCHBOARD_LOG", "error")
+            .env("SWITCHBOARD_LOG", std::env::var("SWITCHBOARD_LOG").unwrap_or_else(|_| "error".into()))
             .stdout(Stdio::null())
             .spawn()?;
         let mut server = Self::of(child);

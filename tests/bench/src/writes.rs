@@ -198,14 +198,27 @@ fn direct(stock: &Stock, group: u32) -> Result<Direct, Failed> {
         commits += 1;
     }
     let rate = f64::from(commits * group) / began.elapsed().as_secs_f64();
+    let [each, once] = changes(&inside, &request, group, PUT)?;
+    Ok(Direct { rate, each, once })
+}
+
+/// Returns what some commits of creates change on a store: each row once a commit.
+pub fn commits(stock: &Stock, group: u32, count: u32) -> Result<Vec<Vec<Change>>, Failed> {
+    let inside = Inside::open(&stock.data)?;
+    let [_, once] = changes(&inside, &post(&stock.key, "/user/make_call", "application/json", BODY), group, count)?;
+    Ok(once)
+}
+
+/// Commits so many groups of a request; returns what each changes: step by step, and each row once.
+fn changes(inside: &Inside, request: &Request, group: u32, count: u32) -> Result<[Vec<Vec<Change>>; 2], Failed> {
     let (mut each, mut once) = (Vec::new(), Vec::new());
-    for _ in 0..PUT {
+    for _ in 0..count {
         let mut changed = Vec::new();
-        inside.group(requests(), |changes| changed.extend_from_slice(changes))?;
+        inside.group(std::iter::repeat_n(request, group as usize), |changes| changed.extend_from_slice(changes))?;
         let mut laid = Layer::default();
         laid.apply(changed.iter().cloned());
         each.push(changed);
         once.push(laid.into_changes().collect());
     }
-    Ok(Direct { rate, each, once })
+    Ok([each, once])
 }

@@ -1,0 +1,342 @@
+//! Nodes over PostgreSQL: their reads beside those of a store on disk, their creates beside bare commits of the same rows,
+//! what one passes on to another, and two beside one.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use switchboard::store::Store;
+use switchboard_claims::{Claim, tell};
+use switchboard_core::store::Change;
+use switchboard_postgres::Instance;
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, NoTls, Statement};
+
+use crate::Failed;
+use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
+use crate::load::{Figures, Load, each, get, run, sent};
+use crate::server::Server;
+use crate::writes::{BODY, GROUP, commits};
+
+/// How long each way is measured in one turn.
+const SPAN: Duration = Duration::from_secs(3);
+/// Turns; the middle of each ratio counts.
+const TURNS: usize = 5;
+/// Connections of reads.
+const READERS: u32 = 64;
+/// Accounts that are written to at once.
+const ACCOUNTS: usize = 64;
+/// Calls in the stores that are read.
+const CALLS: u32 = 1_000;
+/// Commits whose rows are put into PostgreSQL alone, again and again.
+const COMMITS: u32 = 100;
+/// How long nodes may take to share the accounts out.
+const SETTLED: Duration = Duration::from_secs(20);
+/// Puts rows as they are, and drops others, in one statement.
+const PUT: &str = "WITH gone AS (DELETE FROM bare WHERE key = ANY($3)) INSERT INTO bare \
+    SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+/// A PostgreSQL with a store, and a node over it.
+struct Site {
+    instance: Instance,
+    url: String,
+    first: Server,
+}
+
+/// What creates cost.
+#[derive(Clone, Copy, Default)]
+struct Creates {
+    rate: f64,
+    /// Processor time of PostgreSQL for each, microseconds.
+    database_us: f64,
+    /// Bytes of PostgreSQL's log for each.
+    wal: f64,
+}
+
+/// Measures nodes.
+pub fn print() -> Result<bool, Failed> {
+    let folder = Folder::new("nodes")?;
+    let stock = Stock::new(&folder.0, "redb", ASSISTANTS, CALLS)?;
+    let embedded = Server::service(&stock.data)?;
+    let site = Site::new(&folder.0)?;
+    let mut claims = reads(&embedded, &stock.key, &site)?;
+    claims.extend(creates(&embedded, &stock, &site)?);
+    claims.extend(two(&folder.0, &site)?);
+    Ok(tell(&claims)?)
+}
+
+impl Site {
+    fn new(folder: &Path) -> Result<Self, Failed> {
+        let instance = Instance::options().start()?;
+        let url = instance.create_database("calls")?.url(instance.address());
+        Store::init(&url)?;
+        let first = node(folder, "first", &url)?;
+        let made = (0..ASSISTANTS).map(|number| assistant(&format!("Assistant {number}")).to_string());
+        each(&first, made.map(|body| sent("POST", &first.key, "/user/assistant", &body)).collect())?;
+        each(&first, (0..CALLS).map(|_| sent("POST", &first.key, "/user/make_call", BODY)).collect())?;
+        Ok(Self { instance, url, first })
+    }
+
+    /// Returns the processor time of PostgreSQL so far, milliseconds.
+    fn cpu_ms(&self) -> f64 {
+        let ticks = |id: u32| {
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+            Some(fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?)
+        };
+        self.instance.processes().into_iter().filter_map(ticks).sum::<f64>() * 10.0
+    }
+
+    /// Returns the bytes of PostgreSQL's log so far.
+    fn wal(&self) -> Result<f64, Failed> {
+        Ok(self.instance.value("SELECT pg_current_wal_lsn() - '0/0'")?.parse()?)
+    }
+
+    /// Measures what PostgreSQL takes for each of what is done meanwhile; returns its rate too.
+    fn cost(&self, work: impl FnOnce() -> Result<f64, Failed>) -> Result<Creates, Failed> {
+        let (cpu, wal, began) = (self.cpu_ms(), self.wal()?, Instant::now());
+        let rate = work()?;
+        let count = (rate * began.elapsed().as_secs_f64()).max(1.0);
+        Ok(Creates { rate, database_us: (self.cpu_ms() - cpu) * 1e3 / count, wal: (self.wal()? - wal) / count })
+    }
+}
+
+fn node(folder: &Path, name: &str, url: &str) -> Result<Server, Failed> {
+    Server::service_with(&folder.join(name), &["--engine", "none", "--store", url])
+}
+
+fn middle(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn read(server: &Server, key: &str, target: &'static str, connections: u32) -> Result<Figures, Failed> {
+    let key = key.to_owned();
+    run(server, Load::full(connections, SPAN), move |_| get(&key, target))
+}
+
+/// Measures reads of a node's own accounts beside those of a store on disk.
+fn reads(embedded: &Server, key: &str, site: &Site) -> Result<Vec<Claim>, Failed> {
+    let mut claims = Vec::new();
+    println!("| read, {READERS} connections | on disk /s | CPU µs | by a node /s | CPU µs |\n|---|---|---|---|---|");
+    for (name, target) in [("an assistant", "/user/assistant/1"), ("calls, first page", "/user/calls")] {
+        let mut turns = Vec::new();
+        for _ in 0..TURNS {
+            turns.push((read(embedded, key, target, READERS)?, read(&site.first, &site.first.key, target, READERS)?));
+        }
+        let of = |figure: &dyn Fn(&(Figures, Figures)) -> f64| middle(turns.iter().map(figure).collect());
+        println!(
+            "| {name} | {:.0} | {:.1} | {:.0} | {:.1} |",
+            of(&|(disk, _)| disk.rate),
+            of(&|(disk, _)| disk.cpu_us),
+            of(&|(_, node)| node.rate),
+            of(&|(_, node)| node.cpu_us)
+        );
+        let ratio = of(&|(disk, node)| node.rate / disk.rate);
+        claims.push(Claim::at_least(
+            format!("Reads of a node's own account over those on disk: {name}"),
+            0.95,
+            ratio,
+            "",
+        ));
+    }
+    println!();
+    Ok(claims)
+}
+
+/// Measures creates beside bare commits of the same rows, and beside a store on disk.
+fn creates(embedded: &Server, stock: &Stock, site: &Site) -> Result<Vec<Claim>, Failed> {
+    let mut claims = Vec::new();
+    let create = |server: &Server, key: &str, clients: u32| -> Result<f64, Failed> {
+        let key = key.to_owned();
+        Ok(run(server, Load::full(clients, SPAN), move |_| sent("POST", &key, "/user/make_call", BODY))?.rate)
+    };
+    let rows = Folder::new("rows")?;
+    let source = Stock::new(&rows.0, "rows", ASSISTANTS, CALLS)?;
+    let bare = Bare::new(site)?;
+    println!(
+        "| creates, clients | on disk /s | by a node /s | bare /s | PostgreSQL µs | bare µs | log, bytes | bare bytes |\n|---|---|---|---|---|---|---|---|"
+    );
+    for group in [1, GROUP] {
+        let commits = commits(&source, group, COMMITS)?;
+        let mut turns = Vec::new();
+        for _ in 0..TURNS {
+            let disk = create(embedded, &stock.key, group)?;
+            let served = site.cost(|| create(&site.first, &site.first.key, group))?;
+            let bare = site.cost(|| Ok(bare.puts(&commits)? * f64::from(group)))?;
+            turns.push((disk, served, bare));
+        }
+        let of = |figure: &dyn Fn(&(f64, Creates, Creates)) -> f64| middle(turns.iter().map(figure).collect());
+        let shown = [
+            of(&|(disk, ..)| *disk),
+            of(&|(_, served, _)| served.rate),
+            of(&|(.., bare)| bare.rate),
+            of(&|(_, served, _)| served.database_us),
+            of(&|(.., bare)| bare.database_us),
+            of(&|(_, served, _)| served.wal),
+            of(&|(.., bare)| bare.wal),
+        ];
+        println!("| {group} | {} |", shown.map(|figure| format!("{figure:.0}")).join(" | "));
+        let aim = if group == 1 { 0.75 } else { 0.5 };
+        let ratio = of(&|(_, served, bare)| served.rate / bare.rate);
+        claims.push(Claim::at_least(
+            format!("Creates by {group} over HTTP over bare commits of the same rows"),
+            aim,
+            ratio,
+            "",
+        ));
+        if group > 1 {
+            claims.push(Claim::at_most(
+                "PostgreSQL's time of a create over a bare one",
+                1.2,
+                of(&|(_, served, bare)| served.database_us / bare.database_us),
+                "times",
+            ));
+            claims.push(Claim::at_most(
+                "Bytes of PostgreSQL's log of a create over a bare one",
+                1.0,
+                of(&|(_, served, bare)| served.wal / bare.wal),
+                "times",
+            ));
+            claims.push(Claim::stated(
+                "Creates by 64 over those on disk",
+                format!("{:.2}", of(&|(disk, served, _)| served.rate / disk)),
+            ));
+        }
+    }
+    println!();
+    Ok(claims)
+}
+
+/// A connection to PostgreSQL that puts rows into a table of its own. It stays open: what PostgreSQL took for it is seen
+/// while it does.
+struct Bare {
+    runtime: Runtime,
+    client: Client,
+    put: Statement,
+}
+
+impl Bare {
+    fn new(site: &Site) -> Result<Self, Failed> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let (client, put) = runtime.block_on(async {
+            let (client, connection) = site.instance.config().connect(NoTls).await?;
+            tokio::spawn(connection);
+            let table = "CREATE TABLE bare (key bytea PRIMARY KEY, value bytea NOT NULL) WITH (fillfactor = 80)";
+            client.batch_execute(table).await?;
+            let put = client.prepare(PUT).await?;
+            Ok::<_, Failed>((client, put))
+        })?;
+        Ok(Self { runtime, client, put })
+    }
+
+    /// Returns how many commits a second PostgreSQL makes of these rows, from an empty table.
+    fn puts(&self, commits: &[Vec<Change>]) -> Result<f64, Failed> {
+        self.runtime.block_on(async {
+            self.client.batch_execute("TRUNCATE bare").await?;
+            let (began, mut made) = (Instant::now(), 0);
+            for changes in commits.iter().cycle() {
+                commit(&self.client, &self.put, changes).await?;
+                made += 1;
+                if began.elapsed() > SPAN {
+                    break;
+                }
+            }
+            Ok(f64::from(made) / began.elapsed().as_secs_f64())
+        })
+    }
+}
+
+async fn commit(client: &Client, put: &Statement, changes: &[Change]) -> Result<(), Failed> {
+    let (mut keys, mut values, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    for change in changes {
+        match change {
+            Change::Put(key, value) => {
+                keys.push(key.as_slice());
+                values.push(value.as_slice());
+            }
+            Change::Delete(key) => gone.push(key.as_slice()),
+        }
+    }
+    client.execute(put, &[&keys, &values, &gone]).await?;
+    Ok(())
+}
+
+/// Measures what one node passes on to another, and two nodes beside one.
+fn two(folder: &Path, site: &Site) -> Result<Vec<Claim>, Failed> {
+    let first = &site.first;
+    let creates = (0..ACCOUNTS).map(|number| account(first, number)).collect::<Result<Vec<_>, Failed>>()?;
+    let create = |server: &Server, connections: u32| -> Result<f64, Failed> {
+        let creates = creates.clone();
+        // Each connection goes around them from another one.
+        let request = move |turn: u64| {
+            let at = usize::try_from((turn >> 32) + (turn & u64::from(u32::MAX))).unwrap_or_default();
+            creates[at % creates.len()].clone()
+        };
+        Ok(run(server, Load::full(connections, SPAN), request)?.rate)
+    };
+    let alone = middle((0..TURNS).map(|_| create(first, GROUP)).collect::<Result<_, _>>()?);
+    let second = node(folder, "second", &site.url)?;
+    let served = "SELECT count(DISTINCT l.node) FROM switchboard.lane l JOIN switchboard.slot s ON s.lane = l.id WHERE NOT l.dead";
+    let began = Instant::now();
+    while site.instance.run_in("calls", served)?.into_iter().flatten().flatten().next().as_deref() != Some("2") {
+        if began.elapsed() > SETTLED {
+            return Err("the second node gets no account".into());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let both = || -> Result<f64, Failed> {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| create(&second, GROUP / 2).map_err(|error| error.to_string()));
+            let here = create(first, GROUP / 2)?;
+            Ok(here + other.join().map_err(|_| "a client panicked")??)
+        })
+    };
+    let together = middle((0..TURNS).map(|_| both()).collect::<Result<_, _>>()?);
+    let mut claims = vec![
+        Claim::stated(format!("Creates by {GROUP} of {ACCOUNTS} accounts, one node"), format!("{alone:.0} /s")),
+        Claim::at_least("The same by two nodes on the same cores over one", 0.9, together / alone, ""),
+    ];
+    let target = "/user/assistant/1";
+    // Either of them has the account; the other one's processor tells.
+    let before = second.cpu_ms();
+    let here = read(first, &first.key, target, READERS)?;
+    let (owner, other) = if second.cpu_ms() - before > 100.0 { (&second, first) } else { (first, &second) };
+    let mut turns = Vec::new();
+    for _ in 0..TURNS {
+        let passed = read(other, &first.key, target, READERS)?;
+        let [own, far] = [read(owner, &first.key, target, 1)?, read(other, &first.key, target, 1)?];
+        turns.push((passed.cpu_us, (far.p50_us - own.p50_us) / 1e3));
+    }
+    claims.extend([
+        Claim::stated("Reads of an assistant, two nodes", format!("{:.0} /s", here.rate)),
+        Claim::at_most(
+            "Passing on a read: CPU of the node that passes",
+            45.0,
+            middle(turns.iter().map(|turn| turn.0).collect()),
+            "µs",
+        ),
+        Claim::at_most(
+            "Passing on a read: added to the middle time, alone",
+            0.2,
+            middle(turns.iter().map(|turn| turn.1).collect()),
+            "ms",
+        ),
+    ]);
+    Ok(claims)
+}
+
+/// Makes an account with an assistant; returns the request that places a call by it.
+fn account(server: &Server, number: usize) -> Result<Vec<u8>, Failed> {
+    let operate = |path: &str, body: String| {
+        server.curl_as(&server.admin, "POST", path, &["-H", "Content-Type: application/json", "-d", &body])
+    };
+    let made = operate("/admin/accounts", json!({ "email": format!("agency{number}@example.com") }).to_string())?;
+    let made = operate(&format!("/admin/accounts/{}/api-keys", made["id"]), json!({ "name": "Key" }).to_string())?;
+    let key = made["api_key"]["token"].as_str().ok_or("an account has no key")?.to_owned();
+    let body = assistant("Anna").to_string();
+    let made =
+        server.curl_as(&key, "POST", "/user/assistant", &["-H", "Content-Type: application/json", "-d", &body])?;
+    let call = json!({ "phone_number": "+40700000001", "assistant_id": made["data"]["id"] }).to_string();
+    Ok(sent("POST", &key, "/user/make_call", &call))
+}
