@@ -33,7 +33,7 @@ const ACCOUNTS_MAX: usize = 1_000;
 const LEADS: usize = 12;
 /// Clients that place calls, and the longest pause of each between two.
 const CLIENTS: u64 = 4;
-const PAUSE_MS_MAX: u64 = 400;
+const PAUSE_MS_MAX: u64 = 1_600;
 /// How long a node that was killed stays away.
 const AWAY: Duration = Duration::from_secs(15);
 const MINUTE: Duration = Duration::from_mins(1);

@@ -13,7 +13,7 @@ use crate::chores::{Done, root, step};
 /// Programs that run at once.
 const AT_ONCE: usize = 2;
 /// Programs that take longest: they begin first, so that none is left alone at the end.
-const LONG: [&str; 4] = ["api", "hosts", "agree", "engines"];
+const LONG: [&str; 5] = ["faults", "api", "hosts", "agree", "engines"];
 /// Folder of the package whose programs run alone: they measure how a neighbour fares beside an attack.
 const MEASURES: &str = "tests/attacks";
 
