@@ -15,7 +15,7 @@ use tokio_postgres::{Client, NoTls, Statement};
 use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
 use crate::load::{Figures, Load, each, get, run, sent};
-use crate::server::Server;
+use crate::server::{Server, cpu_ms};
 use crate::writes::{BODY, GROUP, commits};
 
 /// How long each way is measured in one turn.
@@ -79,12 +79,7 @@ impl Site {
 
     /// Returns the processor time of PostgreSQL so far, milliseconds.
     fn cpu_ms(&self) -> f64 {
-        let ticks = |id: u32| {
-            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
-            Some(fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?)
-        };
-        self.instance.processes().into_iter().filter_map(ticks).sum::<f64>() * 10.0
+        self.instance.processes().into_iter().map(cpu_ms).sum()
     }
 
     /// Returns the bytes of PostgreSQL's log so far.

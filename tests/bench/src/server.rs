@@ -138,10 +138,7 @@ impl Server {
 
     /// Returns the CPU time so far, milliseconds (user and system, in ticks of 10 ms).
     pub fn cpu_ms(&self) -> f64 {
-        let stat = self.proc("stat");
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
-        (ticks(11) + ticks(12)) * 10.0
+        cpu_ms(self.child.id())
     }
 
     /// Returns the processor time of each of its threads so far, nanoseconds, by thread id.
@@ -188,6 +185,14 @@ impl Server {
     fn proc(&self, name: &str) -> String {
         std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).unwrap_or_default()
     }
+}
+
+/// Returns the CPU time of a process so far, milliseconds (user and system, in ticks of 10 ms); 0 if it is gone.
+pub fn cpu_ms(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
+    (ticks(11) + ticks(12)) * 10.0
 }
 
 fn number(lines: &str, name: &str) -> f64 {
