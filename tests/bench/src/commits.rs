@@ -14,6 +14,7 @@ use crate::growth::{creates, start_after_kill_ms};
 use crate::load::{Load, get, run};
 use crate::pairs::copy_of;
 use crate::server::{Server, beside};
+use crate::turns::{middle, sorted};
 use crate::writes::GROUP;
 
 /// Turns; the middle of each figure and of each ratio counts.
@@ -58,7 +59,7 @@ pub fn print(base: &Path, sizes: &[u32]) -> Result<bool, Failed> {
             turns.push(seen);
         }
         for (at, name) in ["base", "own"].into_iter().enumerate() {
-            let middles = of_each(|figure| format!("{:.1}", sorted(&turns, |seen| seen[at][figure])[TURNS / 2]));
+            let middles = of_each(|figure| format!("{:.1}", middle(&turns, |seen| seen[at][figure])));
             let grown = bytes(&sides[at].data)?.saturating_sub(filled) >> 20;
             println!("| {calls} | {name} | {middles} | {} + {grown} |", filled >> 20);
         }
@@ -73,12 +74,6 @@ pub fn print(base: &Path, sizes: &[u32]) -> Result<bool, Failed> {
 
 fn of_each(show: impl Fn(usize) -> String) -> String {
     (0..FIGURES.len()).map(show).collect::<Vec<_>>().join(" | ")
-}
-
-fn sorted<T>(turns: &[T], of: impl Fn(&T) -> f64) -> Vec<f64> {
-    let mut all: Vec<f64> = turns.iter().map(of).collect();
-    all.sort_by(f64::total_cmp);
-    all
 }
 
 /// Returns the owner's key, and a copy of the same store for each build.

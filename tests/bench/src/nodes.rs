@@ -16,6 +16,7 @@ use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
 use crate::load::{Figures, Load, each, get, run, sent};
 use crate::server::{Server, cpu_ms};
+use crate::turns::middle;
 use crate::writes::{BODY, GROUP, commits};
 
 /// How long each way is measured in one turn.
@@ -100,11 +101,6 @@ fn node(folder: &Path, name: &str, url: &str) -> Result<Server, Failed> {
     Server::service_with(&folder.join(name), &["--engine", "none", "--store", url])
 }
 
-fn middle(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
-}
-
 fn read(server: &Server, key: &str, target: &'static str, connections: u32) -> Result<Figures, Failed> {
     let key = key.to_owned();
     run(server, Load::full(connections, SPAN), move |_| get(&key, target))
@@ -119,7 +115,7 @@ fn reads(embedded: &Server, key: &str, site: &Site) -> Result<Vec<Claim>, Failed
         for _ in 0..TURNS {
             turns.push((read(embedded, key, target, READERS)?, read(&site.first, &site.first.key, target, READERS)?));
         }
-        let of = |figure: &dyn Fn(&(Figures, Figures)) -> f64| middle(turns.iter().map(figure).collect());
+        let of = |figure: &dyn Fn(&(Figures, Figures)) -> f64| middle(&turns, figure);
         println!(
             "| {name} | {:.0} | {:.1} | {:.0} | {:.1} |",
             of(&|(disk, _)| disk.rate),
@@ -161,7 +157,7 @@ fn creates(embedded: &Server, stock: &Stock, site: &Site) -> Result<Vec<Claim>, 
             let bare = site.cost(|| Ok(bare.puts(&commits)? * f64::from(group)))?;
             turns.push((disk, served, bare));
         }
-        let of = |figure: &dyn Fn(&(f64, Creates, Creates)) -> f64| middle(turns.iter().map(figure).collect());
+        let of = |figure: &dyn Fn(&(f64, Creates, Creates)) -> f64| middle(&turns, figure);
         let shown = [
             of(&|(disk, ..)| *disk),
             of(&|(_, served, _)| served.rate),
@@ -270,7 +266,7 @@ fn two(folder: &Path, site: &Site) -> Result<Vec<Claim>, Failed> {
         };
         Ok(run(server, Load::full(connections, SPAN), request)?.rate)
     };
-    let alone = middle((0..TURNS).map(|_| create(first, GROUP)).collect::<Result<_, _>>()?);
+    let alone = middle_rate(|| create(first, GROUP))?;
     let second = node(folder, "second", &site.url)?;
     let served = "SELECT count(DISTINCT l.node) FROM switchboard.lane l JOIN switchboard.slot s ON s.lane = l.id WHERE NOT l.dead";
     let began = Instant::now();
@@ -287,7 +283,7 @@ fn two(folder: &Path, site: &Site) -> Result<Vec<Claim>, Failed> {
             Ok(here + other.join().map_err(|_| "a client panicked")??)
         })
     };
-    let together = middle((0..TURNS).map(|_| both()).collect::<Result<_, _>>()?);
+    let together = middle_rate(both)?;
     let mut claims = vec![
         Claim::stated(format!("Creates by {GROUP} of {ACCOUNTS} accounts, one node"), format!("{alone:.0} /s")),
         Claim::at_least("The same by two nodes on the same cores over one", 0.9, together / alone, ""),
@@ -305,20 +301,15 @@ fn two(folder: &Path, site: &Site) -> Result<Vec<Claim>, Failed> {
     }
     claims.extend([
         Claim::stated("Reads of an assistant, two nodes", format!("{:.0} /s", here.rate)),
-        Claim::at_most(
-            "Passing on a read: CPU of the node that passes",
-            45.0,
-            middle(turns.iter().map(|turn| turn.0).collect()),
-            "µs",
-        ),
-        Claim::at_most(
-            "Passing on a read: added to the middle time, alone",
-            0.2,
-            middle(turns.iter().map(|turn| turn.1).collect()),
-            "ms",
-        ),
+        Claim::at_most("Passing on a read: CPU of the node that passes", 45.0, middle(&turns, |turn| turn.0), "µs"),
+        Claim::at_most("Passing on a read: added to the middle time, alone", 0.2, middle(&turns, |turn| turn.1), "ms"),
     ]);
     Ok(claims)
+}
+
+fn middle_rate(measure: impl Fn() -> Result<f64, Failed>) -> Result<f64, Failed> {
+    let rates = (0..TURNS).map(|_| measure()).collect::<Result<Vec<_>, _>>()?;
+    Ok(middle(&rates, |rate| *rate))
 }
 
 /// Makes an account with an assistant; returns the request that places a call by it.

@@ -15,6 +15,7 @@ use crate::Failed;
 use crate::fill::{Folder, assistant};
 use crate::load::{Load, each, get, run, sent};
 use crate::server::{Server, beside};
+use crate::turns::sorted;
 use crate::writes::BODY;
 
 /// Measured duration of each operation in one turn.
@@ -95,11 +96,7 @@ pub fn print(base: &Path, pairs: usize) -> Result<bool, Failed> {
     );
     let mut claims = Vec::new();
     for (operation, seen) in OPERATIONS.iter().zip(&seen) {
-        let sorted = |of: fn(&[f64; 2]) -> f64| {
-            let mut all: Vec<f64> = seen.iter().map(of).collect();
-            all.sort_by(f64::total_cmp);
-            all
-        };
+        let sorted = |of: fn(&[f64; 2]) -> f64| sorted(seen, of);
         let (base, own, ratios) = (sorted(|pair| pair[0]), sorted(|pair| pair[1]), sorted(|pair| pair[1] / pair[0]));
         let [base, own, middle] = [base, own, ratios.clone()].map(|all| all[all.len() / 2]);
         let (low, high) = interval(&ratios);

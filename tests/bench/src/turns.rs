@@ -32,3 +32,15 @@ impl Turns {
 pub fn spread(turn: u64) -> u64 {
     turn.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
+
+/// Returns the figures of turns, smallest first.
+pub fn sorted<T>(turns: &[T], figure: impl Fn(&T) -> f64) -> Vec<f64> {
+    let mut all: Vec<f64> = turns.iter().map(figure).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+/// Returns the middle figure of turns.
+pub fn middle<T>(turns: &[T], figure: impl Fn(&T) -> f64) -> f64 {
+    sorted(turns, figure)[turns.len() / 2]
+}

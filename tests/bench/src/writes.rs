@@ -21,6 +21,7 @@ use crate::fill::{ASSISTANTS, Folder, Stock};
 use crate::inside::{self, Inside, post};
 use crate::load::{Figures, Load, run, sent};
 use crate::server::Server;
+use crate::turns::middle;
 use crate::{Failed, bare};
 
 /// Steps of one commit where there is no queue: as many as there are concurrent clients.
@@ -66,11 +67,7 @@ pub fn print() -> Result<bool, Failed> {
     let mut claims = Vec::new();
     for group in [1, GROUP] {
         let turns = (0..TURNS).map(|_| turn(&folder, &stock, group)).collect::<Result<Vec<_>, _>>()?;
-        let middle = |of: &dyn Fn(&Turn) -> f64| {
-            let mut all: Vec<f64> = turns.iter().map(of).collect();
-            all.sort_by(f64::total_cmp);
-            all[TURNS / 2]
-        };
+        let middle = |of: &dyn Fn(&Turn) -> f64| middle(&turns, of);
         let shown = [
             middle(&|turn| turn.served.rate),
             middle(&|turn| turn.served.p50_us),
