@@ -163,21 +163,54 @@ impl Agency {
     /// If a page is refused, or a number stands twice.
     pub fn stored(&self, node: &Server) -> BTreeSet<String> {
         let mut stored = BTreeSet::new();
-        for page in 1.. {
-            let url = format!("{}/api/user/leads?per_page={PAGE}&page={page}", node.text("url"));
-            let (status, found) = call("GET", &url, &self.key, None);
-            assert_eq!(status, 200, "{found}");
-            let rows = found["data"].as_array().expect("rows").clone();
-            for row in &rows {
-                let number = row["phone_number"].as_str().expect("a number").to_owned();
-                assert!(stored.insert(number), "it stands once: {row}");
-            }
-            if rows.len() < PAGE {
-                break;
-            }
+        for row in self.leads(node) {
+            let number = row["phone_number"].as_str().expect("a number").to_owned();
+            assert!(stored.insert(number), "it stands once: {row}");
         }
         stored
     }
+
+    /// Returns all leads that a node knows.
+    ///
+    /// # Panics
+    /// If a page is refused.
+    pub fn leads(&self, node: &Server) -> Vec<Value> {
+        let mut leads = Vec::new();
+        for page in 1.. {
+            let mut rows = self.page(node, page);
+            let is_last = rows.len() < PAGE;
+            leads.append(&mut rows);
+            if is_last {
+                break;
+            }
+        }
+        leads
+    }
+
+    /// Returns a page of the leads that a node knows, the newest of which stand on the first.
+    ///
+    /// # Panics
+    /// If it is refused.
+    pub fn page(&self, node: &Server, page: usize) -> Vec<Value> {
+        let url = format!("{}/api/user/leads?per_page={PAGE}&page={page}", node.text("url"));
+        let (status, found) = call("GET", &url, &self.key, None);
+        assert_eq!(status, 200, "{found}");
+        found["data"].as_array().expect("rows").clone()
+    }
+}
+
+/// Expects that the later a lead was made, the later is its time; returns the times of the first and the last one.
+///
+/// # Panics
+/// If it is not, or there are fewer than two.
+pub fn expect_order(leads: &[Value]) -> (String, String) {
+    let text = |lead: &Value| lead["created_at"].as_str().expect("a time").to_owned();
+    let mut rows: Vec<_> = leads.iter().map(|lead| (lead["id"].as_u64().expect("an id"), text(lead))).collect();
+    rows.sort_by_key(|(id, _)| *id);
+    let back = rows.windows(2).find(|pair| pair[0].1 > pair[1].1);
+    assert_eq!(back, None, "time runs backwards");
+    let [first, .., last] = &rows[..] else { panic!("{} leads", rows.len()) };
+    (first.1.clone(), last.1.clone())
 }
 
 /// Clients that make leads until they are stopped.

@@ -1,7 +1,7 @@
 //! Nodes whose clocks are set an hour ahead and behind while they run: time goes on from where it was, whoever serves.
 
 use serde_json::{Value, json};
-use switchboard_nodes::{Agency, Load, Site};
+use switchboard_nodes::{Agency, Load, Site, expect_order};
 use switchboard_tests::house::assistant;
 use switchboard_tests::server::{Server, call};
 
@@ -13,25 +13,6 @@ fn ask(node: &Server, method: &str, path: &str, key: &str, body: Option<&Value>)
     let (status, found) = call(method, &format!("{}{path}", node.text("url")), key, body);
     assert!((200..300).contains(&status), "{method} {path}: {status} {found}");
     found
-}
-
-/// Expects that the later a lead was made, the later is its time; returns the times of the first and the last one.
-fn is_ordered(node: &Server, key: &str) -> (String, String) {
-    let mut rows: Vec<(u64, String)> = Vec::new();
-    for page in 1.. {
-        let found = ask(node, "GET", &format!("/api/user/leads?per_page=100&page={page}"), key, None);
-        let leads = found["data"].as_array().expect("rows");
-        let text = |lead: &Value| lead["created_at"].as_str().expect("a time").to_owned();
-        rows.extend(leads.iter().map(|lead| (lead["id"].as_u64().expect("an id"), text(lead))));
-        if leads.len() < 100 {
-            break;
-        }
-    }
-    rows.sort_by_key(|(id, _)| *id);
-    let back = rows.windows(2).find(|pair| pair[0].1 > pair[1].1);
-    assert_eq!(back, None, "time runs backwards");
-    let [first, .., last] = &rows[..] else { panic!("{} leads", rows.len()) };
-    (first.1.clone(), last.1.clone())
 }
 
 /// Expects of every event of the feed that it stands there once, in order, and no earlier than the one before.
@@ -75,7 +56,7 @@ fn time_goes_on_where_the_node_before_was() {
     let mut serving = first;
     for (name, ahead) in [("second", 0), ("third", -HOUR)] {
         serving = follow(&site, serving, name, ahead, &load);
-        is_ordered(&serving, &agency.key);
+        expect_order(&agency.leads(&serving));
         let path = format!("/api/user/calls/{}/hangup", place(&serving));
         ask(&serving, "POST", &path, &agency.key, Some(&json!({})));
         // Whoever has the call keeps it.
@@ -90,7 +71,7 @@ fn time_goes_on_where_the_node_before_was() {
     serving = follow(&site, serving, "fourth", HOUR, &load);
     is_lent_to_nobody_else(&serving, own);
     load.end().is_stored(&agency, &serving);
-    println!("leads of {:?}", is_ordered(&serving, &agency.key));
+    println!("leads of {:?}", expect_order(&agency.leads(&serving)));
     assert!(is_told_in_order(&serving, &agency.key) >= 2, "calls that were hung up are told of");
 }
 
@@ -129,7 +110,7 @@ fn a_node_with_another_time_takes_nothing_from_one_that_lives() {
     for node in &others {
         load.turn_to(node);
         load.more(BETWEEN);
-        is_ordered(node, &agency.key);
+        expect_order(&agency.leads(node));
     }
     let loaded = load.end();
     loaded.is_stored(&agency, &first);

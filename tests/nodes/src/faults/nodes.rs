@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::Value;
 use switchboard_faults::report::Row;
 use switchboard_tests::server::{Server, binary, call};
 
 use super::{Trial, ended, times, under_load};
-use crate::{AT_ONCE, signal};
+use crate::{AT_ONCE, expect_order, signal};
 
 /// Variable that names the binary of an earlier release.
 const EARLIER: &str = "SWITCHBOARD_EARLIER";
@@ -126,7 +125,7 @@ pub fn clocks(wanted: u64, seed: u64) -> Row {
         trial.join(ahead);
         trial.load.turn_to(&trial.nodes[0]);
         trial.more();
-        is_ordered(&trial.nodes[0], &trial.agency.key);
+        expect_order(&trial.agency.page(&trial.nodes[0], 1));
     })
 }
 
@@ -147,19 +146,4 @@ pub fn releases(wanted: u64, seed: u64) -> Row {
         trial.more();
         assert_eq!(trial.load.refused(), refused, "refused while it stopped, or another one joined");
     })
-}
-
-/// Expects of the newest leads that the later one was made, the later is its time.
-///
-/// # Panics
-/// If it is not.
-fn is_ordered(node: &Server, key: &str) {
-    let (status, found) = call("GET", &format!("{}/api/user/leads?per_page=100", node.text("url")), key, None);
-    assert_eq!(status, 200, "{found}");
-    let text = |lead: &Value| lead["created_at"].as_str().expect("a time").to_owned();
-    let leads = found["data"].as_array().expect("rows").iter();
-    let mut rows: Vec<_> = leads.map(|lead| (lead["id"].as_u64().expect("an id"), text(lead))).collect();
-    rows.sort();
-    let back = rows.windows(2).find(|pair| pair[0].1 > pair[1].1);
-    assert_eq!(back, None, "time runs backwards");
 }
