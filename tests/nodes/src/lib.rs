@@ -1,6 +1,7 @@
 //! Nodes of the real binary over a real PostgreSQL, and a load that knows what was acknowledged.
 
 pub mod faults;
+pub mod shares;
 pub mod soak;
 
 use std::collections::BTreeSet;

@@ -6,31 +6,15 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use switchboard_nodes::shares::{accounts_of, in_states, nodes_of, serves, spread};
 use switchboard_nodes::{Agency, Load, Site};
 use switchboard_tests::house::{assistant, trunk};
-use switchboard_tests::server::{Server, call, send};
+use switchboard_tests::server::{Server, call};
 
 /// Leads that are made between two events.
 const BETWEEN: usize = 20;
 /// Accounts: so many that each of three nodes has some.
 const ACCOUNTS: usize = 12;
-
-/// Waits until each of these nodes serves.
-fn spread(site: &Site, nodes: &[&Server]) {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        let lanes = "SELECT count(DISTINCT l.node) FROM switchboard.lane l JOIN switchboard.slot s ON s.lane = l.id \
-            WHERE NOT l.dead";
-        if site.value(lanes) == nodes.len().to_string() && site.value(FREE) == "0" {
-            return;
-        }
-        assert!(Instant::now() < until, "not each of {} nodes has a share", nodes.len());
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-const FREE: &str = "SELECT count(*) FROM switchboard.slot s LEFT JOIN switchboard.lane l ON l.id = s.lane AND NOT l.dead \
-    WHERE l.id IS NULL";
 
 fn ask(node: &Server, method: &str, path: &str, key: &str, body: Option<&Value>) -> Value {
     let (status, found) = call(method, &format!("{}{path}", node.text("url")), key, body);
@@ -159,35 +143,6 @@ fn engines_serve_the_accounts_of_all_nodes() {
         let listed = ask(node, "GET", "/engine/trunks", own, None);
         assert_eq!(listed["trunks"].as_array().map(Vec::len), Some(ACCOUNTS), "{listed}");
     }
-}
-
-/// Returns whether a node serves any accounts itself.
-fn serves(node: &Server, token: &str) -> bool {
-    let metrics = send("GET", &format!("{}/metrics", node.text("url")), token, &[], []).2;
-    String::from_utf8_lossy(&metrics).lines().any(|line| line == "switchboard_serves 1")
-}
-
-fn nodes_of(node: &Server, token: &str) -> Vec<Value> {
-    let listed = ask(node, "GET", "/admin/nodes", token, None);
-    listed["data"].as_array().cloned().unwrap_or_else(|| panic!("{listed}"))
-}
-
-/// Waits until as many nodes as are named are in these states; returns them in that order.
-fn in_states(node: &Server, token: &str, states: &[&str]) -> Vec<Value> {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        let mut nodes = nodes_of(node, token);
-        nodes.sort_by_key(|node| states.iter().position(|state| node["state"] == *state));
-        if nodes.iter().map(|node| node["state"].as_str()).eq(states.iter().copied().map(Some)) {
-            return nodes;
-        }
-        assert!(Instant::now() < until, "{nodes:?} are not {states:?}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-fn accounts_of(node: &Value) -> u64 {
-    node["lanes"].as_array().expect("lanes").iter().map(|lane| lane["accounts"].as_u64().expect("a number")).sum()
 }
 
 #[test]
