@@ -5,9 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use redb::backends::FileBackend;
-use redb::{Builder, Database, DatabaseError, StorageBackend};
+use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
 
 use super::commits::{Absent, LogPlace, begin};
 use super::tables::{self, refused};
@@ -25,6 +26,11 @@ const CACHE_BYTES: usize = 128 << 20;
 const LOG_HALF_BYTES: usize = 4 << 20;
 /// A file of at most this many bytes is read whole when a service opens it, and every checksum compared.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
+
+/// How often, and after which pause each time, a file is tried again that another process has open: one that was killed
+/// while it started a child leaves it open until that has begun.
+const LOCKED_TRIES: usize = 20;
+const LOCKED_PAUSE: Duration = Duration::from_millis(25);
 
 const UNOPENED: &str = "the store cannot be opened";
 
@@ -127,8 +133,19 @@ fn open_tables(path: &Path, look: IntegrityCheck, unsynced: &Arc<AtomicBool>) ->
     if file.metadata().is_ok_and(|meta| meta.len() == 0) {
         return Err(StoreError::of(UNOPENED, &"its file is empty"));
     }
-    let storage = FileBackend::new(file).map_err(unopened(Some(path)))?;
-    opened(Some(path), || builder(look).create_with_backend(Watched::new(storage, Arc::clone(unsynced))))
+    let open = || {
+        let storage = FileBackend::new(file.try_clone().map_err(StorageError::from)?)?;
+        builder(look).create_with_backend(Watched::new(storage, Arc::clone(unsynced)))
+    };
+    opened(Some(path), || {
+        for _ in 0..LOCKED_TRIES {
+            match open() {
+                Err(DatabaseError::DatabaseAlreadyOpen) => std::thread::sleep(LOCKED_PAUSE),
+                done => return done,
+            }
+        }
+        open()
+    })
 }
 
 fn open_log(

@@ -51,6 +51,22 @@ fn numbers(store: &Store) -> (u8, usize) {
 }
 
 #[test]
+fn a_store_that_another_process_is_about_to_leave_is_waited_for() {
+    let folder = Folder::new("locked");
+    let store = folder.open().expect("a store");
+    put(&store, 1);
+    let leaving = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        drop(store);
+    });
+    let store = folder.open().expect("it is left");
+    assert_eq!(numbers(&store), (1, 1));
+    leaving.join().expect("it left");
+    let refused = folder.open().err().expect("one at a time");
+    assert!(refused.contains("another switchboard runs on"), "{refused}");
+}
+
+#[test]
 fn a_crash_loses_nothing_and_needs_the_log() {
     let folder = Folder::new("crash");
     let store = folder.open().expect("a store");
