@@ -50,9 +50,12 @@ impl Embedded {
         Self::with(files, look)
     }
 
-    /// Opens an existing file for inspection, without comparing checksums.
+    /// Opens an existing file for inspection.
     pub fn existing(folder: &Path) -> Result<Self, StoreError> {
-        Self::with(Files::existing(folder)?, IntegrityCheck::Quick)
+        let files = Files::existing(folder)?;
+        // What the log has is put into tables that are sound.
+        let look = files.look();
+        Self::with(files, look)
     }
 
     /// Opens storage other than files, and fills it if it is empty; it must return the same bytes each time.

@@ -2,8 +2,9 @@
 //! start on it, or every row is right; and nothing ends without a message.
 //!
 //! A damaged record at the end of the log is told from one that a power cut tore by nothing, and is dropped: then every
-//! row is as before that commit.
+//! row is as before that commit. So are several, if the head of none but the first can be read.
 
+use std::ops::Range;
 use std::path::Path;
 use std::process::Output;
 
@@ -24,6 +25,10 @@ const HEADER_BYTES: usize = 320;
 /// The byte that selects the last of two commits: no checksum covers it. After a power cut, a flipped bit in it
 /// restores the previous commit, intact; this is the only damage that goes unnoticed, so it is left out.
 const SLOT_BYTE: usize = 9;
+/// Where the log has the id of its store, and where a record has it and its sequence.
+const LOG_STORE: Range<usize> = 24..40;
+const RECORD_STORE: Range<usize> = 16..32;
+const RECORD_SEQUENCE: Range<usize> = 32..40;
 /// Names of the store's files in its folder.
 const FILE: &str = "switchboard.redb";
 const LOG: &str = "switchboard.wal";
@@ -31,9 +36,10 @@ const LOG: &str = "switchboard.wal";
 /// An undamaged store, of which each test damages a copy.
 struct Sound {
     image: Image,
-    rows: Rows,
-    /// Rows before the last commit, if that stands in the log alone.
-    before: Option<Rows>,
+    /// Rows after each commit, the last one first.
+    rows: Vec<Rows>,
+    /// Places of the records in the log that the tables lack, the last one first.
+    records: Vec<usize>,
 }
 
 /// Damages a store `wanted` times.
@@ -50,7 +56,8 @@ pub fn damage(wanted: u64, seed: u64) -> Row {
         let (file, bytes) = if in_log { (LOG, &mut image.log) } else { (FILE, &mut image.tables) };
         let what = hurt(bytes, &mut random);
         let told = |why| format!("seed {}, {file}, {what}: {why}", seed.wrapping_add(number));
-        let rows = Allowed { last: from.rows, before: from.before.filter(|_| in_log) };
+        let dropped = if in_log { from.dropped(&image) } else { 0 };
+        let rows = &from.rows[..=dropped];
         match (verified(&image, rows), served(&image, rows)) {
             (Ok(was_named), Ok(was_refused)) => {
                 named += u64::from(was_named);
@@ -70,26 +77,45 @@ pub fn damage(wanted: u64, seed: u64) -> Row {
 /// Creates a store that was closed, or one whose power was cut, with commits in its log.
 fn sound(seed: u64, closed: bool) -> Sound {
     let mut life = Life::begin(seed).expect("a store on a sound disk");
-    let mut logged = 0;
+    let mut logged = 0_usize;
     // Not right after a checkpoint: the log is to be needed.
     while life.commits.len() < COMMITS || (!closed && logged < 3) {
         let (ops, commits) = (life.disk.ops(), life.commits.len());
         life.commit().expect("a commit on a sound disk");
         let is_logged = life.disk.log()[ops..].iter().all(|op| op.file == StoreFile::Log);
-        logged = if life.commits.len() > commits && is_logged { logged + 1 } else { logged * u64::from(is_logged) };
+        logged = if life.commits.len() > commits && is_logged { logged + 1 } else { logged * usize::from(is_logged) };
     }
-    let rows = |from_end: usize| life.commits[life.commits.len() - from_end].rows;
-    let (rows, before, disk) = (rows(1), Some(rows(2)).filter(|_| !closed), life.disk.clone());
+    let (rows, disk) = (life.commits.iter().rev().map(|commit| commit.rows).collect(), life.disk.clone());
     let cut = disk.image();
     drop(life);
-    Sound { image: if closed { disk.image() } else { cut }, rows, before }
+    let image = if closed { disk.image() } else { cut };
+    // At least so many are in the log alone, and all but the first have one before them there.
+    let records = if closed { Vec::new() } else { records(&image.log, logged) };
+    Sound { image, rows, records }
 }
 
-/// Rows that may stand in a damaged store that is not refused.
-#[derive(Clone, Copy)]
-struct Allowed {
-    last: Rows,
-    before: Option<Rows>,
+/// Returns the places of the last records of a log, the last one first.
+fn records(log: &[u8], count: usize) -> Vec<usize> {
+    let pages = (PAGE_BYTES..log.len()).step_by(PAGE_BYTES);
+    let ours = pages.filter(|page| log[page + RECORD_STORE.start..page + RECORD_STORE.end] == log[LOG_STORE]);
+    let mut records: Vec<usize> = ours.collect();
+    let sequence = |page: &usize| log[page + RECORD_SEQUENCE.start..page + RECORD_SEQUENCE.end].to_vec();
+    records.sort_by_key(|page| std::cmp::Reverse(sequence(page).into_iter().rev().collect::<Vec<_>>()));
+    records.truncate(count);
+    records
+}
+
+impl Sound {
+    /// Returns how many commits at most may be missing where the log is damaged: the last one, and before it each whose
+    /// successor has no head any more.
+    fn dropped(&self, damaged: &Image) -> usize {
+        let head = |log: &[u8], page: &usize| {
+            log.get(page + RECORD_STORE.start..page + RECORD_SEQUENCE.end).map(<[u8]>::to_vec)
+        };
+        let is_lost = |page: &&usize| head(&damaged.log, page) != head(&self.image.log, page);
+        let lost = self.records.iter().take_while(is_lost).count();
+        (lost + 1).min(self.records.len())
+    }
 }
 
 /// Damages an image; returns a description.
@@ -144,7 +170,7 @@ fn flip(image: &mut [u8], at: usize, random: &mut Random) -> String {
 }
 
 /// Returns whether `switchboard verify` reports the damage; if it does not, every row must be right.
-fn verified(image: &Image, rows: Allowed) -> Result<bool, String> {
+fn verified(image: &Image, rows: &[Rows]) -> Result<bool, String> {
     let folder = Folder::new();
     let data = put(&folder, image)?;
     let Output { status, stdout, stderr } = run(&["verify", data.to_str().ok_or("a path")?]);
@@ -157,7 +183,7 @@ fn verified(image: &Image, rows: Allowed) -> Result<bool, String> {
 }
 
 /// Returns whether a service refuses to start; if it does not, every row must be right.
-fn served(image: &Image, rows: Allowed) -> Result<bool, String> {
+fn served(image: &Image, rows: &[Rows]) -> Result<bool, String> {
     let folder = Folder::new();
     let data = put(&folder, image)?;
     match Store::open(&data) {
@@ -176,16 +202,13 @@ fn put(folder: &Folder, image: &Image) -> Result<std::path::PathBuf, String> {
     Ok(data)
 }
 
-fn right(data: &Path, rows: Allowed) -> Result<(), String> {
+fn right(data: &Path, rows: &[Rows]) -> Result<(), String> {
     judge(&Store::open(data).map_err(|error| error.to_string())?, rows)
 }
 
-fn judge(store: &Store, rows: Allowed) -> Result<(), String> {
+/// Expects rows as one of these checksums says.
+fn judge(store: &Store, rows: &[Rows]) -> Result<(), String> {
     let snapshot = store.snapshot().map_err(|error| error.to_string())?;
     let found = digest(&snapshot).ok_or("its rows cannot be read")?;
-    if found == rows.last || Some(found) == rows.before {
-        Ok(())
-    } else {
-        Err("a row is wrong, and nobody says so".into())
-    }
+    if rows.contains(&found) { Ok(()) } else { Err("a row is wrong, and nobody says so".into()) }
 }

@@ -73,11 +73,13 @@ impl LogFile {
         Ok(Head::read(&self.read(0, PAGE)?).filter(|head| head.file_bytes() == bytes))
     }
 
-    /// Calls `visit` with the records of a store in a half, and the half's offset of each.
-    fn each(&self, head: &Head, half: u64, visit: &mut dyn FnMut(usize, LogRecord<'_>)) -> Result<(), StoreError> {
+    /// Calls `visit` with the records of a store in a half, and the half's offset of each. Returns the highest sequence
+    /// that any has by its head, also of those that are not whole.
+    fn each(&self, head: &Head, half: u64, visit: &mut dyn FnMut(usize, LogRecord<'_>)) -> Result<u64, StoreError> {
         let bytes = self.read(head.offset(half), head.half_bytes())?;
-        let mut at = 0;
+        let (mut at, mut claimed) = (0, 0);
         while at < bytes.len() {
+            claimed = LogRecord::claimed(&bytes[at..], &head.store).unwrap_or_default().max(claimed);
             at += match LogRecord::read(&bytes[at..], &head.store) {
                 Some(record) => {
                     let pages = record.bytes.next_multiple_of(PAGE);
@@ -87,7 +89,7 @@ impl LogFile {
                 None => PAGE,
             };
         }
-        Ok(())
+        Ok(claimed)
     }
 
     /// Fails if a store that needs no log would overwrite one that is needed: another store's, or what was committed
@@ -227,9 +229,10 @@ impl RedoLog {
         if head.store != store {
             return Err(unfit(&"belongs to another store: put this store's log there, or restore a backup"));
         }
-        let mut all = Vec::new();
+        let (mut all, mut claimed) = (Vec::new(), 0);
         for half in 0..2 {
-            file.each(&head, half, &mut |at, record| all.push(Found::of(half, at, &record, checkpoint)))?;
+            let visit = &mut |at, record: LogRecord<'_>| all.push(Found::of(half, at, &record, checkpoint));
+            claimed = file.each(&head, half, visit)?.max(claimed);
         }
         all.sort_unstable_by_key(|found| found.sequence);
         let newest = all.last().map(|found| (found.half, found.at, found.end));
@@ -249,6 +252,11 @@ impl RedoLog {
             replay.changes.seals.extend(changes.seals);
             replay.commits += 1;
             tail = Tail { half: found.half, at: found.end, next: found.sequence + 1 };
+        }
+        // A power cut tears the last one at most: each is begun after the sync of the one before.
+        if claimed > tail.next {
+            let what = format!("commits {} to {claimed} cannot be read", tail.next);
+            return Err(unfit(&format!("is damaged: {what}. Restore a backup")));
         }
         replay.changes.rows = rows.into_changes().collect();
         if let (1.., Some((half, at, end))) = (replay.commits, newest) {

@@ -151,6 +151,12 @@ impl<'l> LogRecord<'l> {
         is_whole.then_some(Self { sequence: u64::from_le_bytes(*sequence), bytes: HEAD_BYTES + length, changes })
     }
 
+    /// Returns the sequence that a store's record at the beginning of `bytes` has by its head, whole or not.
+    pub fn claimed(bytes: &[u8], store: &StoreId) -> Option<u64> {
+        let sequence = bytes.get(SUM_BYTES..)?.strip_prefix(store)?.first_chunk()?;
+        Some(u64::from_le_bytes(*sequence))
+    }
+
     /// Returns what its commit changes; `None` if it was written by a later release.
     pub fn changes(&self) -> Option<CommitChanges> {
         CommitChanges::decode(self.changes)

@@ -178,6 +178,21 @@ fn damage_before_a_good_record_is_named() {
 }
 
 #[test]
+fn damage_to_more_than_the_last_record_is_named() {
+    let whole = written(4).bytes();
+    let (third, fourth) = (PAGE + 4 * PAGE, PAGE + 6 * PAGE);
+    let mut image = whole.clone();
+    image[third + 2_000] ^= 1;
+    image[fourth + 2_000] ^= 1;
+    assert!(Paper::holding(image).refused(0).contains("commits 3 to 4 cannot be read. Restore a backup"));
+    // Without any head of it the last one might as well not be there.
+    let mut image = whole;
+    image[third + 2_000] ^= 1;
+    image[fourth..fourth + SECTOR].fill(0);
+    assert_eq!(replayed(&Paper::holding(image), 0), merged(1..=2));
+}
+
+#[test]
 fn a_log_that_is_none_or_anothers_is_named() {
     let whole = written(2).bytes();
     for at in [0, 17, 21, 30, 50, PAGE - 1] {
