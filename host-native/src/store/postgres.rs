@@ -21,6 +21,8 @@ mod schema;
 mod seals;
 mod share;
 mod shared;
+#[cfg(test)]
+mod simulated;
 mod target;
 mod whole;
 

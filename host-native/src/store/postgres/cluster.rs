@@ -29,6 +29,10 @@ const APART_MAX: Duration = Duration::from_secs(10);
 const APART: Duration = Duration::from_secs(1);
 /// Things that have happened and were not taken notice of: more are waited for.
 const EVENTS: usize = 4;
+pub(super) const SHOWN: &str = "INSERT INTO node (id, address, release) VALUES ($1, $2, $3) \
+    ON CONFLICT (id) DO UPDATE SET seen = now(), load = $4";
+pub(super) const GONE: &str = "DELETE FROM node WHERE id = $1";
+pub(super) const LONG_GONE: &str = "DELETE FROM node WHERE seen < now() - interval '1 hour'";
 const WHAT: &str = "the store cannot be opened";
 const ANOTHER: &str = "another switchboard runs on it";
 
@@ -69,17 +73,25 @@ pub struct ClusterEvents {
 }
 
 impl Presence {
+    /// Draws an id for a process that others reach at an address.
+    pub fn of(address: &str) -> Result<Self, StoreError> {
+        Ok(Self { id: draw()?, address: address.to_owned(), duty: Arc::default(), is_leaving: Arc::default() })
+    }
+
     /// Shows that the process is there, and forgets those that no longer are.
     pub async fn show(&self, link: &DatabaseLink) -> Result<(), Error> {
         if self.address.is_empty() || self.is_leaving() {
             return Ok(());
         }
-        let shown = "INSERT INTO node (id, address, release) VALUES ($1, $2, $3) \
-            ON CONFLICT (id) DO UPDATE SET seen = now(), load = $4";
         let (id, load) = (self.id.as_slice(), self.duty.read());
-        link.client.execute(shown, &[&id, &self.address, &Service::version(), &load]).await?;
-        link.client.execute("DELETE FROM node WHERE seen < now() - interval '1 hour'", &[]).await?;
+        link.client.execute(SHOWN, &[&id, &self.address, &Service::version(), &load]).await?;
+        link.client.execute(LONG_GONE, &[]).await?;
         Ok(())
+    }
+
+    /// Takes no more rows.
+    pub fn leave(&self) {
+        self.is_leaving.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether it takes no more rows.
@@ -99,8 +111,7 @@ impl Cluster {
             .enable_all()
             .build()
             .map_err(failed(WHAT))?;
-        let presence =
-            Presence { id: draw()?, address: address.to_owned(), duty: Arc::default(), is_leaving: Arc::default() };
+        let presence = Presence::of(address)?;
         let secret = runtime.block_on(joined(&target, &presence))?;
         Ok(Self { target, driver: Driver::of(runtime), clock, presence, secret })
     }
@@ -121,13 +132,13 @@ impl Cluster {
 
     /// Takes no more rows, and tells the others that this node's share is theirs.
     pub async fn leave(&self) {
-        self.presence.is_leaving.store(true, Ordering::Relaxed);
+        self.presence.leave();
         let (target, id) = (self.target.clone(), self.presence.id);
         let Ok(runtime) = self.driver.runtime() else { return };
         let left = runtime.spawn(async move {
             if let Ok(link) = DatabaseLink::to(&target).await {
                 // Without this they wait until it was silent for a while.
-                let _ = link.client.execute("DELETE FROM node WHERE id = $1", &[&id.as_slice()]).await;
+                let _ = link.client.execute(GONE, &[&id.as_slice()]).await;
             }
         });
         let _ = left.await;

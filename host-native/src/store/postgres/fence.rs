@@ -23,7 +23,7 @@ use crate::store::StoreError;
 const ANSWERED: Duration = Duration::from_secs(3);
 /// Pause before another try to reach the database.
 const AGAIN: Duration = Duration::from_millis(50);
-const COMMIT: &str = "
+pub(super) const COMMIT: &str = "
 WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
            WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead
              AND NOT EXISTS (SELECT 1 FROM shared WHERE shared.seq > $15) RETURNING seq),
@@ -38,7 +38,7 @@ WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
 SELECT (SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $13 AND (SELECT count(*) FROM w) = $14 THEN 1 ELSE 0 END)
         FROM f),
        EXISTS (SELECT 1 FROM shared WHERE shared.seq > $15)";
-static COMMIT_TYPES: [Type; 18] = [
+pub(super) static COMMIT_TYPES: [Type; 18] = [
     Type::BYTEA,
     Type::BYTEA,
     Type::INT8,
@@ -59,13 +59,18 @@ static COMMIT_TYPES: [Type; 18] = [
     Type::INT8,
 ];
 const MOVE: &str = "UPDATE lane SET seq = seq + 1, clock = $4 WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead";
-const RESOLVE: &str = "UPDATE lane SET token = $3 WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
+pub(super) const RESOLVE: &str =
+    "UPDATE lane SET token = $3 WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
 
 /// Random bytes that nobody else has.
 pub type Id = [u8; 16];
 
 /// Draws random bytes.
 pub(super) fn draw() -> Result<Id, StoreError> {
+    #[cfg(test)]
+    if let Some(id) = super::simulated::drawn() {
+        return Ok(id);
+    }
     let seed = clock::seed().map_err(|error| StoreError::of("no random bytes can be drawn", &error))?;
     let mut id = Id::default();
     id.copy_from_slice(&seed.derive("lane")[..16]);

@@ -10,13 +10,13 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls, Row, Statement};
 
 use super::fence::Id;
-use super::target::DatabaseTarget;
+use super::target::{DatabaseTarget, DatabaseWay};
 
 /// How long making a connection and setting it up may take, in all.
 const MADE: Duration = Duration::from_secs(4);
 /// Settings of each session. A plan is made once, for any values; a young table without statistics would otherwise be
 /// read whole.
-const SESSION: &str = "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+pub(super) const SESSION: &str = "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
     SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = 0; SET statement_timeout = 0; \
     SET search_path = switchboard";
 
@@ -36,14 +36,13 @@ impl DatabaseLink {
 
     async fn made(target: &DatabaseTarget) -> Result<Self, Error> {
         let warnings = Arc::new(AtomicU64::new(0));
-        let client = if let Some(tls) = &target.tls {
-            let (client, connection) = target.config.connect(tls.clone()).await?;
-            tokio::spawn(carry(connection, Arc::clone(&warnings)));
-            client
-        } else {
-            let (client, connection) = target.config.connect(NoTls).await?;
-            tokio::spawn(carry(connection, Arc::clone(&warnings)));
-            client
+        let client = match &target.way {
+            DatabaseWay::Plain => carried(target.config.connect(NoTls).await?, &warnings),
+            DatabaseWay::Encrypted(tls) => carried(target.config.connect(tls.clone()).await?, &warnings),
+            #[cfg(test)]
+            DatabaseWay::Simulated(database) => {
+                carried(target.config.connect_raw(database.dial().await, NoTls).await?, &warnings)
+            }
         };
         client.batch_execute(SESSION).await?;
         Ok(Self { client, warnings })
@@ -119,6 +118,16 @@ pub(super) fn told(error: &Error) -> String {
             .collect::<Vec<_>>()
             .join(": "),
     }
+}
+
+/// Has a connection's messages move; returns its client.
+fn carried<S, T>((client, connection): (Client, Connection<S, T>), warnings: &Arc<AtomicU64>) -> Client
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    tokio::spawn(carry(connection, Arc::clone(warnings)));
+    client
 }
 
 /// Moves the connection's messages until it ends.

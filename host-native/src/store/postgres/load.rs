@@ -15,7 +15,7 @@ use super::place::{self, Slots};
 use super::shared::{self, Logged};
 use super::target::DatabaseTarget;
 
-const LOAD: &str = "
+pub(super) const LOAD: &str = "
 SELECT 0 AS n, int8send(seq) AS k, int8send((SELECT coalesce(max(seq), 0) FROM shared)) AS v
     FROM lane WHERE id = $1 AND NOT dead
 UNION ALL SELECT 1, k, v FROM kv WHERE k = ANY($2)
@@ -27,7 +27,7 @@ UNION ALL SELECT s.n, coalesce((SELECT k FROM kv WHERE k >= s.f AND k < s.k ORDE
         coalesce((SELECT k FROM kv WHERE k > s.k AND k < s.t ORDER BY k LIMIT 1), s.t)
     FROM unnest($11::int4[], $12::bytea[], $13::bytea[], $14::bytea[]) s(n, k, f, t)
     WHERE NOT EXISTS (SELECT FROM kv WHERE kv.k = s.k)";
-static LOAD_TYPES: [Type; 14] = [
+pub(super) static LOAD_TYPES: [Type; 14] = [
     Type::BYTEA,
     Type::BYTEA_ARRAY,
     Type::INT4_ARRAY,
@@ -47,7 +47,7 @@ static LOAD_TYPES: [Type; 14] = [
 /// sequence and the single rows come before.
 const FIRST_READ: i32 = 2;
 
-const QUEUE: &str = "SELECT r.k, r.v FROM unnest($1::bytea[], $2::bytea[]) s(f, t) \
+pub(super) const QUEUE: &str = "SELECT r.k, r.v FROM unnest($1::bytea[], $2::bytea[]) s(f, t) \
     CROSS JOIN LATERAL (SELECT k, v FROM kv WHERE k >= s.f AND k < s.t) r";
 
 /// Reads a queue of the root, or a part of one, from slots; rows sort by key.

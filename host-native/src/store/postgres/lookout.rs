@@ -36,6 +36,11 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) const LANES: &str = "SELECT id, node, address, seq, beat FROM lane WHERE NOT dead ORDER BY id";
 /// Slots and their lanes, of which some may have ended.
 pub(super) const SLOTS: &str = "SELECT id, lane FROM slot WHERE lane IS NOT NULL";
+/// Processes that have shown themselves lately.
+pub(super) const NODES: &str =
+    "SELECT id, seen::text, is_draining FROM node WHERE seen > now() - interval '1 minute' ORDER BY id";
+/// The number of the last change of shared rows.
+pub(super) const SHARED: &str = "SELECT coalesce(max(seq), 0) FROM shared";
 static UNREACHED: Sparse = Sparse::new();
 
 /// A lane that lives, as far as the database knows.
@@ -109,8 +114,7 @@ impl Look {
             self.presence.show(&link).await.map_err(|error| told(&error))?;
             self.shown = Some(Instant::now());
         }
-        let nodes = "SELECT id, seen::text, is_draining FROM node WHERE seen > now() - interval '1 minute' ORDER BY id";
-        let (lanes, nodes) = tokio::try_join!(link.client.query(LANES, &[]), link.client.query(nodes, &[]))
+        let (lanes, nodes) = tokio::try_join!(link.client.query(LANES, &[]), link.client.query(NODES, &[]))
             .map_err(|error| told(&error))?;
         self.note_lanes(lanes.iter().filter_map(living).collect());
         // A lane has the same slots for as long as it lives.
@@ -214,7 +218,7 @@ pub(super) fn mapped<'l>(lanes: impl Iterator<Item = &'l Living>, slots: &[Row])
     SlotMap::of(lanes.collect(), slots)
 }
 
-/// Begins to live with a lane that was just made; `None` if another node has taken it meanwhile.
+/// Begins to live with a lane that was just made; `None` if another node has taken it meanwhile, or may have.
 pub(super) async fn begun(
     link: &DatabaseLink,
     lane: NewLane,
@@ -224,12 +228,13 @@ pub(super) async fn begun(
 ) -> Result<Option<Node>, StoreError> {
     // What was said of these accounts is in the past of this node.
     clock.not_before(Timestamp::from_micros(u64::try_from(lane.clock).unwrap_or_default()));
-    let shared = "SELECT coalesce(max(seq), 0) FROM shared";
-    let shared = link.client.query_one(shared, &[]).await.map_err(|error| refused(&error))?.get(0);
+    let shared = link.client.query_one(SHARED, &[]).await.map_err(|error| refused(&error))?.get(0);
     let known = queues(&link.client, &lane.slots).await?;
     // Taking the slots may have taken longer than a lease.
-    let sent = Instant::now();
-    if ownership::beat(link, &lane.id).await.map_err(|error| refused(&error))?.is_none() {
+    let (sent, warnings) = (Instant::now(), link.warnings());
+    let sign = ownership::beat(link, &lane.id).await.map_err(|error| refused(&error))?;
+    // A lane that the standby may not have is gone if that takes over, and another one lives.
+    if sign.is_none() || link.warnings() != warnings {
         return Ok(None);
     }
     let fence = Fence::of(target.clone(), lane.id, lane.token);

@@ -14,6 +14,8 @@ use crate::store::backend::StoreEnd;
 
 /// How often a node shows that it lives.
 const BEAT: Duration = Duration::from_secs(1);
+/// A sign of life.
+pub(super) const SIGN: &str = "UPDATE lane SET beat = beat + 1 WHERE id = $1 AND NOT dead RETURNING seq";
 /// How long giving the rows up may take.
 const END: Duration = Duration::from_secs(2);
 
@@ -81,8 +83,7 @@ async fn show_life(node: &Node, link: &DatabaseLink) -> bool {
 
 /// Moves the beat of a lane on; returns the number of its commits, `None` if the lane is another node's.
 pub(super) async fn beat(link: &DatabaseLink, lane: &Id) -> Result<Option<i64>, Error> {
-    let beat = "UPDATE lane SET beat = beat + 1 WHERE id = $1 AND NOT dead RETURNING seq";
-    Ok(link.client.query_opt(beat, &[&lane.as_slice()]).await?.map(|row| row.get(0)))
+    Ok(link.client.query_opt(SIGN, &[&lane.as_slice()]).await?.map(|row| row.get(0)))
 }
 
 /// Gives the rows up but for so many slots, so that who comes next need not wait; nothing is read or written afterwards.

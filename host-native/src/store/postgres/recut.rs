@@ -15,13 +15,21 @@ use super::rows::KnownRows;
 use crate::store::StoreError;
 
 const WHAT: &str = "the store cannot be opened";
+/// Waits until no other process does the same.
+pub(super) const ONE: &str = "SELECT value FROM meta WHERE name = 'store' FOR UPDATE";
+/// Ends a lane that has not moved since it was seen.
+pub(super) const SILENCED: &str = "UPDATE lane SET dead = true WHERE id = $1 AND seq = $2 AND beat = $3 AND NOT dead";
+/// Ends a lane of the process.
+pub(super) const ENDED: &str = "UPDATE lane SET dead = true WHERE id = $1 AND NOT dead";
+pub(super) const DEALT: &str = "UPDATE slot SET lane = $1 WHERE id = ANY($2)";
 /// Slots of lanes that have ended, and of none.
-const FREE: &str = "SELECT s.id FROM slot s LEFT JOIN lane l ON l.id = s.lane AND NOT l.dead \
+pub(super) const FREE: &str = "SELECT s.id FROM slot s LEFT JOIN lane l ON l.id = s.lane AND NOT l.dead \
     WHERE l.id IS NULL AND ($1::bytea IS NULL OR s.lane = $1) ORDER BY s.id LIMIT $2";
 /// What a lane of such slots has to know of those that had them: the latest time that any has written.
-const CLOCK: &str = "SELECT coalesce(max(clock), 0) FROM lane";
-const MADE: &str = "INSERT INTO lane (id, token, node, address, clock) VALUES ($1, $2, $3, $4, $5)";
-const FORGOTTEN: &str = "DELETE FROM lane WHERE dead AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.lane = lane.id)";
+pub(super) const CLOCK: &str = "SELECT coalesce(max(clock), 0) FROM lane";
+pub(super) const MADE: &str = "INSERT INTO lane (id, token, node, address, clock) VALUES ($1, $2, $3, $4, $5)";
+pub(super) const FORGOTTEN: &str =
+    "DELETE FROM lane WHERE dead AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.lane = lane.id)";
 
 /// Lanes that end when another is made.
 #[derive(Clone, Copy)]
@@ -75,7 +83,7 @@ async fn cut(
 ) -> Result<Recut, Error> {
     let transaction = client.transaction().await?;
     // One node at a time: the second finds what the first has left.
-    transaction.query_one("SELECT value FROM meta WHERE name = 'store' FOR UPDATE", &[]).await?;
+    transaction.query_one(ONE, &[]).await?;
     if !end(&transaction, ended).await? {
         return Ok(Recut::Moved);
     }
@@ -90,7 +98,7 @@ async fn cut(
     let clock: i64 = transaction.query_one(CLOCK, &[]).await?.get(0);
     let address = Some(&presence.address).filter(|address| !address.is_empty());
     transaction.execute(MADE, &[&id.as_slice(), &token.as_slice(), &presence.id.as_slice(), &address, &clock]).await?;
-    transaction.execute("UPDATE slot SET lane = $1 WHERE id = ANY($2)", &[&id.as_slice(), &free]).await?;
+    transaction.execute(DEALT, &[&id.as_slice(), &free]).await?;
     transaction.execute(FORGOTTEN, &[]).await?;
     transaction.commit().await?;
     let slots = Slots::of(free.iter().filter_map(|slot| u16::try_from(*slot).ok()));
@@ -103,17 +111,13 @@ async fn end(transaction: &Transaction<'_>, ended: EndedLanes<'_>) -> Result<boo
         EndedLanes::Silent(lanes) => {
             for lane in lanes {
                 // Waits for a commit that still runs, and then finds that the lane has moved.
-                let silenced = "UPDATE lane SET dead = true WHERE id = $1 AND seq = $2 AND beat = $3 AND NOT dead";
-                if transaction.execute(silenced, &[&lane.id.as_slice(), &lane.seq, &lane.beat]).await? == 0 {
+                if transaction.execute(SILENCED, &[&lane.id.as_slice(), &lane.seq, &lane.beat]).await? == 0 {
                     return Ok(false);
                 }
             }
             Ok(true)
         }
-        EndedLanes::Own(id) => {
-            let ended = "UPDATE lane SET dead = true WHERE id = $1 AND NOT dead";
-            Ok(transaction.execute(ended, &[&id.as_slice()]).await? == 1)
-        }
+        EndedLanes::Own(id) => Ok(transaction.execute(ENDED, &[&id.as_slice()]).await? == 1),
     }
 }
 

@@ -12,7 +12,7 @@ use super::place;
 
 /// Changes that are kept for lanes that have not seen them.
 pub(super) const KEPT: i64 = 1_000;
-const SINCE: &str = "SELECT seq, keys, vals FROM shared WHERE seq > $1 AND seq <= $2 ORDER BY seq";
+pub(super) const SINCE: &str = "SELECT seq, keys, vals FROM shared WHERE seq > $1 AND seq <= $2 ORDER BY seq";
 
 /// What a commit changes of the shared rows; a key without a value is deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

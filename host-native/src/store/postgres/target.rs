@@ -10,7 +10,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
-use url::Url;
+use url::form_urlencoded;
 
 use super::link::told;
 use crate::store::StoreError;
@@ -20,13 +20,24 @@ const CONNECT: Duration = Duration::from_secs(2);
 /// After this long without an answer of the far system a connection is broken: a machine that went away says nothing.
 const UNANSWERED: Duration = Duration::from_secs(5);
 const WHAT: &str = "the store's URL cannot be used";
+/// How a URL begins.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// A database, and how it is reached.
 #[derive(Clone)]
 pub(super) struct DatabaseTarget {
     pub config: Config,
-    /// `None`: without TLS.
-    pub tls: Option<MakeRustlsConnect>,
+    pub way: DatabaseWay,
+}
+
+/// How it is reached.
+#[derive(Clone)]
+pub(super) enum DatabaseWay {
+    Plain,
+    Encrypted(MakeRustlsConnect),
+    /// It stands in memory.
+    #[cfg(test)]
+    Simulated(Arc<super::simulated::Database>),
 }
 
 /// What `sslmode` in the URL asks for.
@@ -39,18 +50,25 @@ enum Verification {
 }
 
 impl DatabaseTarget {
-    /// Reads a URL `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…&sslrootcert=FILE`.
+    /// Reads a URL `postgres://USER:PASSWORD@HOST:PORT,…/DATABASE?sslmode=…&sslrootcert=FILE`. Of several hosts the one is
+    /// taken that takes writes.
     pub fn of(url: &str) -> Result<Self, StoreError> {
-        let mut url = Url::parse(url).map_err(|error| StoreError::of(WHAT, &error))?;
-        let given: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-        let of = |name: &str| given.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str());
-        let (mode, file) = (of("sslmode"), of("sslrootcert").map(str::to_owned));
-        let mode = mode.map(verification).transpose()?;
-        let others: Vec<_> =
-            given.iter().filter(|(name, _)| !["sslmode", "sslrootcert"].contains(&name.as_str())).collect();
-        url.query_pairs_mut().clear().extend_pairs(others).finish();
+        let (whole, query) = url.split_once('?').unwrap_or((url, ""));
+        if !SCHEMES.iter().any(|scheme| whole.starts_with(scheme)) {
+            return Err(StoreError::of(WHAT, &format!("it begins with {}", SCHEMES[0])));
+        }
+        let (mut mode, mut file, mut others) = (None, None, Vec::new());
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        for (pair, (name, value)) in pairs.zip(form_urlencoded::parse(query.as_bytes())) {
+            match &*name {
+                "sslmode" => mode = Some(verification(&value)?),
+                "sslrootcert" => file = Some(value.into_owned()),
+                _ => others.push(pair),
+            }
+        }
         // The driver names the member that it does not know.
-        let mut config = Config::from_str(url.as_str()).map_err(|error| StoreError::of(WHAT, &told(&error)))?;
+        let url = format!("{whole}?{}", others.join("&"));
+        let mut config = Config::from_str(&url).map_err(|error| StoreError::of(WHAT, &told(&error)))?;
         let default = if is_near(&config) { Verification::Off } else { Verification::Full };
         let is_sure = mode.unwrap_or(default) == Verification::Full;
         config
@@ -67,8 +85,8 @@ impl DatabaseTarget {
             let why = "it needs a user and a database: postgres://USER:PASSWORD@HOST/DATABASE";
             return Err(StoreError::of(WHAT, &why));
         }
-        let tls = is_sure.then(|| tls(file.as_deref())).transpose()?;
-        Ok(Self { config, tls })
+        let way = if is_sure { DatabaseWay::Encrypted(tls(file.as_deref())?) } else { DatabaseWay::Plain };
+        Ok(Self { config, way })
     }
 
     /// Returns the hosts, for people; a password is never shown.
@@ -135,9 +153,11 @@ mod tests {
             ("postgres://sb@localhost,db.example/sb", true),
             ("postgres://sb@localhost/sb?sslmode=verify-full", true),
             ("postgres://sb@db.example/sb?sslmode=disable", false),
+            ("postgresql://sb@localhost:5433,[::1]:5434/sb?connect_timeout=3", false),
+            ("postgres://sb@a.example:5433,b.example:5434/sb?sslmode=verify-full&keepalives=1", true),
         ] {
             let target = DatabaseTarget::of(url).expect("a good URL");
-            assert_eq!(target.tls.is_some(), is_encrypted, "{url}");
+            assert_eq!(matches!(target.way, DatabaseWay::Encrypted(_)), is_encrypted, "{url}");
             assert!(!target.shown().contains("secret"));
         }
     }

@@ -1,0 +1,349 @@
+//! What each statement of a node does to the tables, all at once.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use tokio_postgres::types::{FromSql, Type};
+
+use super::super::fence::{COMMIT, COMMIT_TYPES, RESOLVE};
+use super::super::load::{LOAD, LOAD_TYPES, QUEUE};
+use super::super::place::SLOTS as SLOTS_OF_ACCOUNTS;
+use super::super::shared::SINCE;
+use super::super::{cluster, lookout, ownership, recut};
+use super::wire::Cell;
+
+/// Parameters of a statement, as they came.
+pub type Parameters = [Option<Vec<u8>>];
+/// The rows of an answer and how many rows it concerned, or the code with which it is refused.
+pub type Answer = Result<(Vec<Vec<Cell>>, usize), &'static str>;
+
+/// A statement that nodes send.
+pub struct Statement {
+    pub text: &'static str,
+    pub parameters: &'static [Type],
+    pub columns: &'static [Type],
+    pub run: fn(&mut Tables, &Parameters) -> Answer,
+    /// Whether it changes something.
+    pub writes: bool,
+}
+
+const NONE: &[Type] = &[];
+const UNIQUE_VIOLATION: &str = "23505";
+const DIVISION_BY_ZERO: &str = "22012";
+
+static STATEMENTS: [Statement; 20] = [
+    read(lookout::LANES, NONE, &[Type::BYTEA, Type::BYTEA, Type::TEXT, Type::INT8, Type::INT8], lanes),
+    read(lookout::SLOTS, NONE, &[Type::INT4, Type::BYTEA], slots),
+    read(lookout::NODES, NONE, &[Type::BYTEA, Type::TEXT, Type::BOOL], nodes),
+    read(lookout::SHARED, NONE, &[Type::INT8], |tables, _| one(vec![Cell::Int8(tables.last_shared())])),
+    read(recut::ONE, NONE, &[Type::TEXT], |_, _| one(vec![Cell::Text("simulated".into())])),
+    read(recut::FREE, &[Type::BYTEA, Type::INT8], &[Type::INT4], free),
+    read(recut::CLOCK, NONE, &[Type::INT8], |tables, _| {
+        one(vec![Cell::Int8(tables.lanes.values().map(|lane| lane.clock).max().unwrap_or_default())])
+    }),
+    read(QUEUE, &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY], &[Type::BYTEA, Type::BYTEA], queue),
+    read(LOAD, &LOAD_TYPES, &[Type::INT4, Type::BYTEA, Type::BYTEA], load),
+    read(SINCE, &[Type::INT8, Type::INT8], &[Type::INT8, Type::BYTEA_ARRAY, Type::BYTEA_ARRAY], since),
+    write(cluster::SHOWN, &[Type::BYTEA, Type::TEXT, Type::TEXT, Type::FLOAT8], NONE, shown),
+    write(cluster::GONE, &[Type::BYTEA], NONE, |tables, given| {
+        none(usize::from(tables.nodes.remove(&bytes(given, 0)).is_some()))
+    }),
+    write(cluster::LONG_GONE, NONE, NONE, |tables, _| {
+        let since = tables.now - 3_600_000_000;
+        none(tables.nodes.extract_if(.., |_, seen| *seen < since).count())
+    }),
+    write(ownership::SIGN, &[Type::BYTEA], &[Type::INT8], sign),
+    write(recut::SILENCED, &[Type::BYTEA, Type::INT8, Type::INT8], NONE, |tables, given| {
+        tables.end(given, |lane| lane.seq == number(given, 1) && lane.beat == number(given, 2))
+    }),
+    write(recut::ENDED, &[Type::BYTEA], NONE, |tables, given| tables.end(given, |_| true)),
+    write(recut::MADE, &[Type::BYTEA, Type::BYTEA, Type::BYTEA, Type::TEXT, Type::INT8], NONE, made),
+    write(recut::DEALT, &[Type::BYTEA, Type::INT4_ARRAY], NONE, |tables, given| {
+        let slots: Vec<i32> = value(given, 1, &Type::INT4_ARRAY);
+        slots.iter().for_each(|slot| drop(tables.slots.insert(*slot, bytes(given, 0))));
+        none(slots.len())
+    }),
+    write(recut::FORGOTTEN, NONE, NONE, |tables, _| {
+        let Tables { lanes, slots, flaw, .. } = tables;
+        // Where it is asked for an ended lane, that stays.
+        if matches!(flaw, Some(Flaw::DeadCommits | Flaw::DeadSigns)) {
+            return none(0);
+        }
+        none(lanes.extract_if(.., |id, lane| lane.dead && slots.values().all(|of| of != id)).count())
+    }),
+    write(RESOLVE, &[Type::BYTEA, Type::BYTEA, Type::BYTEA], &[Type::INT8], resolve),
+];
+static COMMITS: Statement = write(COMMIT, &COMMIT_TYPES, &[Type::INT8, Type::BOOL], commit);
+
+const fn read(
+    text: &'static str,
+    parameters: &'static [Type],
+    columns: &'static [Type],
+    run: fn(&mut Tables, &Parameters) -> Answer,
+) -> Statement {
+    Statement { text, parameters, columns, run, writes: false }
+}
+
+const fn write(
+    text: &'static str,
+    parameters: &'static [Type],
+    columns: &'static [Type],
+    run: fn(&mut Tables, &Parameters) -> Answer,
+) -> Statement {
+    Statement { text, parameters, columns, run, writes: true }
+}
+
+impl Statement {
+    /// Returns the statement of a text.
+    ///
+    /// # Panics
+    /// If there is none: whoever sends a new one says here what it does.
+    pub fn of(text: &str) -> &'static Self {
+        let known = STATEMENTS.iter().chain([&COMMITS]).find(|statement| statement.text == text);
+        known.unwrap_or_else(|| panic!("the simulated database knows no {text}"))
+    }
+}
+
+/// The tables of a store.
+#[derive(Clone, Default)]
+pub struct Tables {
+    pub kv: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub lanes: BTreeMap<Vec<u8>, LaneRow>,
+    /// Nodes, and when each was seen, microseconds.
+    pub nodes: BTreeMap<Vec<u8>, i64>,
+    /// Slots that some lane has or had.
+    pub slots: BTreeMap<i32, Vec<u8>>,
+    /// Keys that were changed, and their values.
+    pub shared: BTreeMap<i64, SharedRow>,
+    /// The database's time, microseconds.
+    pub now: i64,
+    /// A defect that it has; none in a world that is to hold.
+    pub flaw: Option<Flaw>,
+}
+
+type SharedRow = (Vec<Option<Vec<u8>>>, Vec<Option<Vec<u8>>>);
+
+/// A row of the table `lane`.
+#[derive(Clone, Debug)]
+pub struct LaneRow {
+    pub token: Vec<u8>,
+    pub node: Vec<u8>,
+    pub seq: i64,
+    pub beat: i64,
+    pub dead: bool,
+    pub clock: i64,
+}
+
+/// Something that a fence is for, left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// A commit does not ask whether its lane has ended.
+    DeadCommits,
+    /// A sign of life does not ask whether its lane has ended.
+    DeadSigns,
+    /// A commit asks neither for the token nor for the number at which its lane stands.
+    AnyCommit,
+    /// A commit does not ask whether shared rows were changed since it was decided.
+    OldShared,
+}
+
+impl Tables {
+    fn last_shared(&self) -> i64 {
+        self.shared.keys().next_back().copied().unwrap_or_default()
+    }
+
+    fn end(&mut self, given: &Parameters, is_so: impl Fn(&LaneRow) -> bool) -> Answer {
+        let lane = self.lanes.get_mut(&bytes(given, 0)).filter(|lane| !lane.dead && is_so(lane));
+        none(lane.map_or(0, |lane| {
+            lane.dead = true;
+            1
+        }))
+    }
+
+    fn range(&self, from: &[u8], to: &[u8]) -> impl DoubleEndedIterator<Item = (&Vec<u8>, &Vec<u8>)> {
+        let bounds = (Bound::Included(from.to_vec()), Bound::Excluded(to.max(from).to_vec()));
+        self.kv.range(bounds)
+    }
+}
+
+fn lanes(tables: &mut Tables, _: &Parameters) -> Answer {
+    let living = tables.lanes.iter().filter(|(_, lane)| !lane.dead);
+    all(living.map(|(id, lane)| {
+        let address = Cell::Text("simulated:1".into());
+        vec![
+            Cell::Bytes(id.clone()),
+            Cell::Bytes(lane.node.clone()),
+            address,
+            Cell::Int8(lane.seq),
+            Cell::Int8(lane.beat),
+        ]
+    }))
+}
+
+fn slots(tables: &mut Tables, _: &Parameters) -> Answer {
+    all(tables.slots.iter().map(|(slot, lane)| vec![Cell::Int4(*slot), Cell::Bytes(lane.clone())]))
+}
+
+fn nodes(tables: &mut Tables, _: &Parameters) -> Answer {
+    let since = tables.now - 60_000_000;
+    let seen = tables.nodes.iter().filter(|(_, seen)| **seen > since);
+    all(seen.map(|(id, seen)| vec![Cell::Bytes(id.clone()), Cell::Text(seen.to_string()), Cell::Bool(false)]))
+}
+
+fn shown(tables: &mut Tables, given: &Parameters) -> Answer {
+    tables.nodes.insert(bytes(given, 0), tables.now);
+    none(1)
+}
+
+fn free(tables: &mut Tables, given: &Parameters) -> Answer {
+    let (own, most) = (given[0].clone(), usize::try_from(number(given, 1)).unwrap_or(usize::MAX));
+    let is_free = |slot: &i32| {
+        let of = tables.slots.get(slot);
+        let is_had = of.and_then(|of| tables.lanes.get(of)).is_some_and(|lane| !lane.dead);
+        !is_had && (own.is_none() || own.as_ref() == of)
+    };
+    all((0..i32::from(SLOTS_OF_ACCOUNTS)).filter(is_free).take(most).map(|slot| vec![Cell::Int4(slot)]))
+}
+
+fn made(tables: &mut Tables, given: &Parameters) -> Answer {
+    let (token, node, clock) = (bytes(given, 1), bytes(given, 2), number(given, 4));
+    tables.lanes.insert(bytes(given, 0), LaneRow { token, node, seq: 0, beat: 0, dead: false, clock });
+    none(1)
+}
+
+fn sign(tables: &mut Tables, given: &Parameters) -> Answer {
+    let any = tables.flaw == Some(Flaw::DeadSigns);
+    let lane = tables.lanes.get_mut(&bytes(given, 0)).filter(|lane| !lane.dead || any);
+    all(lane.into_iter().map(|lane| {
+        lane.beat += 1;
+        vec![Cell::Int8(lane.seq)]
+    }))
+}
+
+fn resolve(tables: &mut Tables, given: &Parameters) -> Answer {
+    let (id, old, fresh) = (bytes(given, 0), bytes(given, 1), bytes(given, 2));
+    let lane = tables.lanes.get_mut(&id).filter(|lane| !lane.dead && [&old, &fresh].contains(&&lane.token));
+    all(lane.into_iter().map(|lane| {
+        lane.token.clone_from(&fresh);
+        vec![Cell::Int8(lane.seq)]
+    }))
+}
+
+fn queue(tables: &mut Tables, given: &Parameters) -> Answer {
+    let (from, to): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (arrays(given, 0), arrays(given, 1));
+    let ranges = from.iter().zip(&to);
+    let rows = ranges.flat_map(|(from, to)| tables.range(from, to));
+    all(rows.map(|(key, value)| vec![Cell::Bytes(key.clone()), Cell::Bytes(value.clone())]))
+}
+
+fn since(tables: &mut Tables, given: &Parameters) -> Answer {
+    let (after, to) = (number(given, 0), number(given, 1));
+    let logged = tables.shared.range(after + 1..=to.max(after));
+    all(logged
+        .map(|(seq, (keys, values))| vec![Cell::Int8(*seq), Cell::Array(keys.clone()), Cell::Array(values.clone())]))
+}
+
+fn load(tables: &mut Tables, given: &Parameters) -> Answer {
+    let mut rows = Vec::new();
+    let mut show = |part: i32, key: &[u8], value: &[u8]| {
+        rows.push(vec![Cell::Int4(part), Cell::Bytes(key.to_vec()), Cell::Bytes(value.to_vec())]);
+    };
+    if let Some(lane) = tables.lanes.get(&bytes(given, 0)).filter(|lane| !lane.dead) {
+        show(0, &lane.seq.to_be_bytes(), &tables.last_shared().to_be_bytes());
+    }
+    for key in arrays(given, 1) {
+        if let Some(value) = tables.kv.get(&key) {
+            show(1, &key, value);
+        }
+    }
+    for (at, is_up) in [(2, true), (6, false)] {
+        let numbers: Vec<i32> = value(given, at, &Type::INT4_ARRAY);
+        let limits: Vec<i64> = value(given, at + 3, &Type::INT8_ARRAY);
+        let ranges = arrays(given, at + 1).into_iter().zip(arrays(given, at + 2));
+        for ((part, limit), (from, to)) in numbers.into_iter().zip(limits).zip(ranges) {
+            let (limit, found) = (usize::try_from(limit).unwrap_or(usize::MAX), tables.range(&from, &to));
+            if is_up {
+                found.take(limit).for_each(|(key, value)| show(part, key, value));
+            } else {
+                found.rev().take(limit).for_each(|(key, value)| show(part, key, value));
+            }
+        }
+    }
+    let numbers: Vec<i32> = value(given, 10, &Type::INT4_ARRAY);
+    let gaps = arrays(given, 12).into_iter().zip(arrays(given, 13));
+    for ((part, key), (from, to)) in numbers.into_iter().zip(arrays(given, 11)).zip(gaps) {
+        if !tables.kv.contains_key(&key) {
+            let before = tables.range(&from, &key).next_back().map_or(&from, |(key, _)| key);
+            let after = tables.range(&key, &to).next().map_or(&to, |(key, _)| key);
+            show(part, before, after);
+        }
+    }
+    all(rows)
+}
+
+fn commit(tables: &mut Tables, given: &Parameters) -> Answer {
+    let (id, token, seq, after) = (bytes(given, 0), bytes(given, 1), number(given, 2), number(given, 14));
+    let flaw = tables.flaw;
+    let is_outdated = tables.last_shared() > after && flaw != Some(Flaw::OldShared);
+    let lane = tables.lanes.get_mut(&id).filter(|_| !is_outdated);
+    let lane = lane.filter(|lane| (lane.token == token && lane.seq == seq) || flaw == Some(Flaw::AnyCommit));
+    let Some(lane) = lane.filter(|lane| !lane.dead || flaw == Some(Flaw::DeadCommits)) else {
+        return one(vec![Cell::Null, Cell::Bool(is_outdated)]);
+    };
+    let mut kv = tables.kv.clone();
+    let deleted = arrays(given, 4).iter().filter(|key| kv.remove(*key).is_some()).count();
+    arrays(given, 5).iter().for_each(|key| drop(kv.remove(key)));
+    let pairs = |at: usize| arrays(given, at).into_iter().zip(arrays(given, at + 1));
+    let mut updated = 0;
+    for (key, value) in pairs(6) {
+        updated += i64::from(kv.contains_key(&key));
+        kv.entry(key).and_modify(|old| *old = value);
+    }
+    for (key, value) in pairs(8) {
+        if kv.insert(key, value).is_some() {
+            return Err(UNIQUE_VIOLATION);
+        }
+    }
+    kv.extend(pairs(10));
+    if i64::try_from(deleted) != Ok(number(given, 12)) || updated != number(given, 13) {
+        return Err(DIVISION_BY_ZERO);
+    }
+    (lane.seq, lane.clock) = (seq + 1, number(given, 3));
+    let (keys, values): SharedRow = (value(given, 15, &Type::BYTEA_ARRAY), value(given, 16, &Type::BYTEA_ARRAY));
+    if !keys.is_empty() {
+        tables.shared.retain(|seq, _| *seq > after - number(given, 17));
+        tables.shared.insert(after + 1, (keys, values));
+    }
+    tables.kv = kv;
+    one(vec![Cell::Int8(seq + 1), Cell::Bool(false)])
+}
+
+fn one(row: Vec<Cell>) -> Answer {
+    Ok((vec![row], 1))
+}
+
+fn none(count: usize) -> Answer {
+    Ok((Vec::new(), count))
+}
+
+fn all(rows: impl IntoIterator<Item = Vec<Cell>>) -> Answer {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let count = rows.len();
+    Ok((rows, count))
+}
+
+fn value<T: for<'v> FromSql<'v>>(given: &Parameters, at: usize, kind: &Type) -> T {
+    T::from_sql_nullable(kind, given[at].as_deref()).unwrap_or_else(|error| panic!("parameter {at}: {error}"))
+}
+
+fn bytes(given: &Parameters, at: usize) -> Vec<u8> {
+    value(given, at, &Type::BYTEA)
+}
+
+fn number(given: &Parameters, at: usize) -> i64 {
+    value(given, at, &Type::INT8)
+}
+
+fn arrays(given: &Parameters, at: usize) -> Vec<Vec<u8>> {
+    value(given, at, &Type::BYTEA_ARRAY)
+}
