@@ -16,7 +16,7 @@ use switchboard_tests::server::Server;
 use crate::{Agency, Load, Site, soak};
 
 /// All faults. A node that dies is replaced once its lease has run out, so many of them wait for seconds each time.
-pub const FAULTS: [Fault; 16] = [
+pub const FAULTS: [Fault; 17] = [
     Fault { name: "kills", run: nodes::kills, share: 5, long: 100 },
     Fault { name: "all", run: nodes::kills_of_all, share: 5, long: 100 },
     Fault { name: "pauses", run: nodes::pauses, share: 5, long: 100 },
@@ -31,6 +31,8 @@ pub const FAULTS: [Fault; 16] = [
     Fault { name: "cancels", run: databases::cancels, share: 5, long: 100 },
     Fault { name: "disks", run: databases::disks, share: 5, long: 100 },
     Fault { name: "connections", run: databases::connections, share: 5, long: 100 },
+    // Half a minute each; needs Debian's packages of Patroni and etcd, which are fetched.
+    Fault { name: "failovers", run: databases::failovers, share: 2, long: 30 },
     // Needs a binary of an earlier release.
     Fault { name: "releases", run: nodes::releases, share: 5, long: 100 },
     // Minutes.

@@ -93,10 +93,8 @@ impl Site {
         (self.spawn(command, name, self.instance.address(), &[]), shown)
     }
 
-    fn spawn(&self, mut command: Command, name: &str, at: SocketAddr, arguments: &[&str]) -> Starting {
-        command.env("SWITCHBOARD_STORE", self.login.url(at)).stderr(Stdio::inherit());
-        let arguments = [&["--rate-limit", "0", "--engine", "none"], arguments].concat();
-        Server::spawn(command, &self.folder.path(name), &arguments)
+    fn spawn(&self, command: Command, name: &str, at: SocketAddr, arguments: &[&str]) -> Starting {
+        spawn(command, &self.folder, name, &self.login.url(at), arguments)
     }
 
     /// Starts a node, and waits until it answers.
@@ -123,6 +121,13 @@ impl Default for Site {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Starts a node over the store of a URL, without waiting for it.
+fn spawn(mut command: Command, folder: &Folder, name: &str, url: &str, arguments: &[&str]) -> Starting {
+    command.env("SWITCHBOARD_STORE", url).stderr(Stdio::inherit());
+    let arguments = [&["--rate-limit", "0", "--engine", "none"], arguments].concat();
+    Server::spawn(command, &folder.path(name), &arguments)
 }
 
 /// An account that fills a campaign with leads.

@@ -39,7 +39,13 @@ impl Login {
 
     /// Returns the same as a URL, to which parameters can be added (`?sslmode=…`).
     pub fn url(&self, at: SocketAddr) -> String {
-        format!("postgres://{0}:{1}@localhost:{2}/{0}", self.name, self.password, at.port())
+        self.url_of_any(&[at])
+    }
+
+    /// Returns the same for several servers, of which a client takes the one that it wants.
+    pub fn url_of_any(&self, at: &[SocketAddr]) -> String {
+        let hosts: Vec<String> = at.iter().map(|at| format!("localhost:{}", at.port())).collect();
+        format!("postgres://{0}:{1}@{2}/{0}", self.name, self.password, hosts.join(","))
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! - [`Instance`] is a server: stopped, restarted, killed with `SIGKILL`, paused with `SIGSTOP`; with standbys, TLS, a
 //!   small disk ([`SmallDisk`]) and few connections ([`HeldConnections`]).
+//! - [`PatroniCluster`] are several of them, of which others take over when the primary dies.
 //! - [`Proxy`] is a link to it that delays, cuts, swallows and loses answers, from a seed.
 //! - [`ShownTime`] is a system time that programs see in place of the machine's.
 //! - [`SqlSession`] is a connection for the checks of a test; it keeps the notices of the server.
@@ -20,6 +21,7 @@ mod disk;
 mod instance;
 mod launch;
 mod packages;
+mod patroni;
 mod pause;
 mod postmaster;
 mod programs;
@@ -34,6 +36,7 @@ pub use authority::{Authority, Identity};
 pub use connections::{HeldConnections, Login};
 pub use disk::SmallDisk;
 pub use instance::{Instance, InstanceOptions, SUPERUSER};
+pub use patroni::PatroniCluster;
 pub use pause::Pause;
 pub use programs::Programs;
 pub use proxy::{Flow, Loss, Proxy, Traffic};

@@ -58,6 +58,11 @@ impl Programs {
         Ok(Self { libraries: packages::libraries(&root), ..programs })
     }
 
+    /// Returns the folder of the programs.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Returns the path of a program, such as `initdb`.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)

@@ -1,12 +1,17 @@
 //! What links and databases do to their nodes: they break, fail over, hang, fill up, have no connection left, and forget.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use switchboard::store::Store;
+use switchboard_claims::Claim;
 use switchboard_faults::report::Row;
-use switchboard_postgres::{Flow, HeldConnections, Instance, Loss, Pause, Proxy, SmallDisk};
+use switchboard_postgres::{Flow, HeldConnections, Instance, Loss, PatroniCluster, Pause, Proxy, SmallDisk};
+use switchboard_sim::random::Random;
+use switchboard_tests::server::{Folder, Server, binary};
 
-use super::{BETWEEN, Trial, times, under_load};
-use crate::Site;
+use super::{BETWEEN, Trial, caught, times, under_load};
+use crate::{Agency, Load, Site, spawn};
 
 /// Longer than a node answers without being heard of.
 const OUTAGE: Duration = Duration::from_secs(6);
@@ -89,6 +94,37 @@ pub fn standbys(wanted: u64, seed: u64) -> Row {
         pair.fail_over(trial, None);
         trial.more();
     })
+}
+
+pub fn failovers(wanted: u64, seed: u64) -> Row {
+    let claim = "nothing is lost when Patroni makes another of three servers the primary, asked or since one died";
+    let mut cluster = PatroniCluster::start(3).expect("a cluster");
+    let login = cluster.create_database("calls").expect("a database");
+    let (url, folder) = (login.url_of_any(&cluster.addresses()), Folder::new());
+    assert!(Store::init(&url).expect("its tables"), "they were missing");
+    let start = |name: &str| -> Server { spawn(Command::new(binary()), &folder, name, &url, &[]).wait() };
+    let nodes = [start("0"), start("1")];
+    let agency = Agency::of(&nodes[0]);
+    let load = Load::begin(&nodes[0], &agency);
+    let mut random = Random::new(seed);
+    let mut row = times(claim, wanted, seed, |_| {
+        load.more(BETWEEN);
+        let asked = random.chance(500);
+        let made = if asked { cluster.switch_over() } else { cluster.kill_primary() };
+        made.unwrap_or_else(|why| panic!("{}: {why}", if asked { "asked" } else { "one died" }));
+        load.more(BETWEEN);
+    });
+    let ended = caught(|| {
+        let loaded = load.end();
+        loaded.is_stored(&agency, &nodes[1]);
+        row.notes.push(loaded.told());
+        row.figures.push(Claim::stated(
+            "Longest silence while Patroni replaces a primary that died, which it does after twenty seconds",
+            format!("{:.1} s", loaded.longest.as_secs_f64()),
+        ));
+    });
+    row.fail_if(ended.map_err(|why| format!("seed {seed}, at the end: {why}")));
+    row.end()
 }
 
 pub fn past(wanted: u64, seed: u64) -> Row {
