@@ -6,9 +6,9 @@
 //! PostgreSQL does is for the tests over a real one; here thousands of courses find what those are too slow to meet.
 
 mod database;
-mod ledger;
 mod process;
 mod statements;
+mod tellings;
 mod wire;
 mod world;
 

@@ -13,8 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::super::fence::COMMIT;
 use super::super::link::SESSION;
 use super::super::target::{DatabaseTarget, DatabaseWay};
-use super::statements::{Answer, Flaw, Statement, Tables};
-use super::wire::{Connection, Message};
+use super::statements::{FenceFlaw, Statement, StatementResult, Tables};
+use super::wire::{ClientMessage, Connection};
 
 /// Bytes that a link holds.
 const LINK_BYTES: usize = 1 << 20;
@@ -29,7 +29,7 @@ const SERIALIZATION_FAILURE: &str = "40001";
 
 /// How often something befalls a statement, per mille.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Faults {
+pub struct LinkFaults {
     /// Its link breaks before it arrives.
     pub lost: u64,
     /// It arrives late, after its link broke.
@@ -68,7 +68,7 @@ struct Disk {
 pub struct Database {
     disk: Arc<tokio::sync::Mutex<Disk>>,
     random: Mutex<fastrand::Rng>,
-    faults: Mutex<Faults>,
+    faults: Mutex<LinkFaults>,
     /// How often it was started; links of an earlier time are broken.
     life: watch::Sender<u64>,
     /// Until when it takes no links.
@@ -103,7 +103,7 @@ impl Database {
     }
 
     /// Has this befall statements from now on.
-    pub fn strike(&self, faults: Faults) {
+    pub fn strike(&self, faults: LinkFaults) {
         *self.faults.lock() = faults;
     }
 
@@ -115,7 +115,7 @@ impl Database {
     }
 
     /// Gives it a defect.
-    pub async fn flaw(&self, flaw: Option<Flaw>) {
+    pub async fn flaw(&self, flaw: Option<FenceFlaw>) {
         self.disk.lock().await.tables.flaw = flaw;
     }
 
@@ -164,7 +164,7 @@ impl Database {
         near
     }
 
-    async fn run(&self, statement: &Statement, given: &[Option<Vec<u8>>], is_unsure: bool) -> Answer {
+    async fn run(&self, statement: &Statement, given: &[Option<Vec<u8>>], is_unsure: bool) -> StatementResult {
         let mut disk = self.disk.lock().await;
         disk.tables.now = self.time();
         let before = statement.writes.then(|| disk.tables.clone());
@@ -177,7 +177,7 @@ impl Database {
 
     /// Draws what befalls a statement, which is held up so many times as often as others.
     fn fate(&self, writes: bool, held_up: u64) -> Fate {
-        let Faults { lost, late, unheard, slow, refused, unsure } = *self.faults.lock();
+        let LinkFaults { lost, late, unheard, slow, refused, unsure } = *self.faults.lock();
         let (late, slow) = (late * held_up, slow * held_up);
         let mut drawn = self.random.lock().u64(0..1_000);
         let fates = [(lost, Fate::Lost), (late, Fate::Late), (unheard, Fate::Unheard), (slow, Fate::Slow)];
@@ -239,23 +239,23 @@ impl Session {
                 None => next.await,
             };
             match message? {
-                Message::Query(text) => session.query(&text).await?,
-                Message::Parse { name, text } => {
+                ClientMessage::Query(text) => session.query(&text).await?,
+                ClientMessage::Parse { name, text } => {
                     session.prepared.insert(name, Statement::of(&text));
                     session.connection.done(b'1');
                 }
-                Message::Describe(name) => {
+                ClientMessage::Describe(name) => {
                     let statement = session.prepared[&name];
                     session.connection.describe(statement.parameters, statement.columns);
                 }
-                Message::Bind { name, parameters } => {
+                ClientMessage::Bind { name, parameters } => {
                     session.bound = Some((session.prepared[&name], parameters));
                     session.connection.done(b'2');
                 }
-                Message::Execute => session.execute().await?,
-                Message::Close => session.connection.done(b'3'),
-                Message::Sync => session.connection.ready(session.transaction.is_some()).await?,
-                Message::Terminate => return Ok(()),
+                ClientMessage::Execute => session.execute().await?,
+                ClientMessage::Close => session.connection.done(b'3'),
+                ClientMessage::Sync => session.connection.ready(session.transaction.is_some()).await?,
+                ClientMessage::Terminate => return Ok(()),
             }
         }
     }
@@ -352,7 +352,7 @@ impl Transaction {
         Self { before: Some(disk.tables.clone()), disk }
     }
 
-    fn run(&mut self, statement: &Statement, given: &[Option<Vec<u8>>], now: i64) -> Answer {
+    fn run(&mut self, statement: &Statement, given: &[Option<Vec<u8>>], now: i64) -> StatementResult {
         self.disk.tables.now = now;
         (statement.run)(&mut self.disk.tables, given)
     }

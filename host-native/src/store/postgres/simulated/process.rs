@@ -1,4 +1,4 @@
-//! [`Process`]: a host reduced to its store: it looks at the others, takes its share, and serves what it has.
+//! [`SimulatedProcess`]: a host reduced to its store: it looks at the others, takes its share, and serves what it has.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ const SIGHTINGS: usize = 4;
 
 /// What a client asks for.
 #[derive(Clone, Copy, Debug)]
-pub enum Ask {
+pub enum NodeAsk {
     /// Adds one to the count of an account; told is the new count.
     Add(u32),
     /// Reads the count of an account.
@@ -39,7 +39,7 @@ pub enum Ask {
     Claim(u32, u32),
 }
 
-impl Ask {
+impl NodeAsk {
     pub fn account(self) -> u32 {
         match self {
             Self::Add(account) | Self::Look(account) | Self::Claim(account, _) => account,
@@ -62,7 +62,7 @@ impl From<StoreError> for Untold {
 }
 
 /// A host with a clock of its own.
-pub struct Process {
+pub struct SimulatedProcess {
     presence: Presence,
     database: Arc<Database>,
     map: Mutex<Arc<SlotMap>>,
@@ -86,7 +86,7 @@ impl TimeSource for VirtualTime {
     }
 }
 
-impl Process {
+impl SimulatedProcess {
     /// Starts one whose clock is so far ahead.
     pub fn start(database: &Arc<Database>, ahead: Duration) -> Arc<Self> {
         let presence = Presence::of("simulated:1").expect("an id");
@@ -146,12 +146,12 @@ impl Process {
     }
 
     /// Serves what is asked, if it has the account's rows.
-    pub async fn serve(self: Arc<Self>, ask: Ask) -> Result<u64, Untold> {
+    pub async fn serve(self: Arc<Self>, ask: NodeAsk) -> Result<u64, Untold> {
         let node = self.lanes().into_iter().find(|node| node.slots.has(ask.account())).ok_or(Untold::Elsewhere)?;
         match ask {
-            Ask::Add(account) => add(&node, account).await,
-            Ask::Look(account) => look(&node, account).await,
-            Ask::Claim(account, number) => claim(&node, account, number).await,
+            NodeAsk::Add(account) => add(&node, account).await,
+            NodeAsk::Look(account) => look(&node, account).await,
+            NodeAsk::Claim(account, number) => claim(&node, account, number).await,
         }
     }
 

@@ -10,19 +10,19 @@ use super::super::load::{LOAD, LOAD_TYPES, QUEUE};
 use super::super::place::SLOTS as SLOTS_OF_ACCOUNTS;
 use super::super::shared::SINCE;
 use super::super::{cluster, lookout, ownership, recut};
-use super::wire::Cell;
+use super::wire::SqlCell;
 
 /// Parameters of a statement, as they came.
 pub type Parameters = [Option<Vec<u8>>];
 /// The rows of an answer and how many rows it concerned, or the code with which it is refused.
-pub type Answer = Result<(Vec<Vec<Cell>>, usize), &'static str>;
+pub type StatementResult = Result<(Vec<Vec<SqlCell>>, usize), &'static str>;
 
 /// A statement that nodes send.
 pub struct Statement {
     pub text: &'static str,
     pub parameters: &'static [Type],
     pub columns: &'static [Type],
-    pub run: fn(&mut Tables, &Parameters) -> Answer,
+    pub run: fn(&mut Tables, &Parameters) -> StatementResult,
     /// Whether it changes something.
     pub writes: bool,
 }
@@ -35,11 +35,11 @@ static STATEMENTS: [Statement; 20] = [
     read(lookout::LANES, NONE, &[Type::BYTEA, Type::BYTEA, Type::TEXT, Type::INT8, Type::INT8], lanes),
     read(lookout::SLOTS, NONE, &[Type::INT4, Type::BYTEA], slots),
     read(lookout::NODES, NONE, &[Type::BYTEA, Type::TEXT, Type::BOOL], nodes),
-    read(lookout::SHARED, NONE, &[Type::INT8], |tables, _| one(vec![Cell::Int8(tables.last_shared())])),
-    read(recut::ONE, NONE, &[Type::TEXT], |_, _| one(vec![Cell::Text("simulated".into())])),
+    read(lookout::SHARED, NONE, &[Type::INT8], |tables, _| one(vec![SqlCell::Int8(tables.last_shared())])),
+    read(recut::ONE, NONE, &[Type::TEXT], |_, _| one(vec![SqlCell::Text("simulated".into())])),
     read(recut::FREE, &[Type::BYTEA, Type::INT8], &[Type::INT4], free),
     read(recut::CLOCK, NONE, &[Type::INT8], |tables, _| {
-        one(vec![Cell::Int8(tables.lanes.values().map(|lane| lane.clock).max().unwrap_or_default())])
+        one(vec![SqlCell::Int8(tables.lanes.values().map(|lane| lane.clock).max().unwrap_or_default())])
     }),
     read(QUEUE, &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY], &[Type::BYTEA, Type::BYTEA], queue),
     read(LOAD, &LOAD_TYPES, &[Type::INT4, Type::BYTEA, Type::BYTEA], load),
@@ -66,7 +66,7 @@ static STATEMENTS: [Statement; 20] = [
     write(recut::FORGOTTEN, NONE, NONE, |tables, _| {
         let Tables { lanes, slots, flaw, .. } = tables;
         // Where it is asked for an ended lane, that stays.
-        if matches!(flaw, Some(Flaw::DeadCommits | Flaw::DeadSigns)) {
+        if matches!(flaw, Some(FenceFlaw::DeadCommits | FenceFlaw::DeadSigns)) {
             return none(0);
         }
         none(lanes.extract_if(.., |id, lane| lane.dead && slots.values().all(|of| of != id)).count())
@@ -79,7 +79,7 @@ const fn read(
     text: &'static str,
     parameters: &'static [Type],
     columns: &'static [Type],
-    run: fn(&mut Tables, &Parameters) -> Answer,
+    run: fn(&mut Tables, &Parameters) -> StatementResult,
 ) -> Statement {
     Statement { text, parameters, columns, run, writes: false }
 }
@@ -88,7 +88,7 @@ const fn write(
     text: &'static str,
     parameters: &'static [Type],
     columns: &'static [Type],
-    run: fn(&mut Tables, &Parameters) -> Answer,
+    run: fn(&mut Tables, &Parameters) -> StatementResult,
 ) -> Statement {
     Statement { text, parameters, columns, run, writes: true }
 }
@@ -118,7 +118,7 @@ pub struct Tables {
     /// The database's time, microseconds.
     pub now: i64,
     /// A defect that it has; none in a world that is to hold.
-    pub flaw: Option<Flaw>,
+    pub flaw: Option<FenceFlaw>,
 }
 
 type SharedRow = (Vec<Option<Vec<u8>>>, Vec<Option<Vec<u8>>>);
@@ -136,7 +136,7 @@ pub struct LaneRow {
 
 /// Something that a fence is for, left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
+pub enum FenceFlaw {
     /// A commit does not ask whether its lane has ended.
     DeadCommits,
     /// A sign of life does not ask whether its lane has ended.
@@ -152,7 +152,7 @@ impl Tables {
         self.shared.keys().next_back().copied().unwrap_or_default()
     }
 
-    fn end(&mut self, given: &Parameters, is_so: impl Fn(&LaneRow) -> bool) -> Answer {
+    fn end(&mut self, given: &Parameters, is_so: impl Fn(&LaneRow) -> bool) -> StatementResult {
         let lane = self.lanes.get_mut(&bytes(given, 0)).filter(|lane| !lane.dead && is_so(lane));
         none(lane.map_or(0, |lane| {
             lane.dead = true;
@@ -166,87 +166,88 @@ impl Tables {
     }
 }
 
-fn lanes(tables: &mut Tables, _: &Parameters) -> Answer {
+fn lanes(tables: &mut Tables, _: &Parameters) -> StatementResult {
     let living = tables.lanes.iter().filter(|(_, lane)| !lane.dead);
     all(living.map(|(id, lane)| {
-        let address = Cell::Text("simulated:1".into());
+        let address = SqlCell::Text("simulated:1".into());
         vec![
-            Cell::Bytes(id.clone()),
-            Cell::Bytes(lane.node.clone()),
+            SqlCell::Bytes(id.clone()),
+            SqlCell::Bytes(lane.node.clone()),
             address,
-            Cell::Int8(lane.seq),
-            Cell::Int8(lane.beat),
+            SqlCell::Int8(lane.seq),
+            SqlCell::Int8(lane.beat),
         ]
     }))
 }
 
-fn slots(tables: &mut Tables, _: &Parameters) -> Answer {
-    all(tables.slots.iter().map(|(slot, lane)| vec![Cell::Int4(*slot), Cell::Bytes(lane.clone())]))
+fn slots(tables: &mut Tables, _: &Parameters) -> StatementResult {
+    all(tables.slots.iter().map(|(slot, lane)| vec![SqlCell::Int4(*slot), SqlCell::Bytes(lane.clone())]))
 }
 
-fn nodes(tables: &mut Tables, _: &Parameters) -> Answer {
+fn nodes(tables: &mut Tables, _: &Parameters) -> StatementResult {
     let since = tables.now - 60_000_000;
     let seen = tables.nodes.iter().filter(|(_, seen)| **seen > since);
-    all(seen.map(|(id, seen)| vec![Cell::Bytes(id.clone()), Cell::Text(seen.to_string()), Cell::Bool(false)]))
+    all(seen.map(|(id, seen)| vec![SqlCell::Bytes(id.clone()), SqlCell::Text(seen.to_string()), SqlCell::Bool(false)]))
 }
 
-fn shown(tables: &mut Tables, given: &Parameters) -> Answer {
+fn shown(tables: &mut Tables, given: &Parameters) -> StatementResult {
     tables.nodes.insert(bytes(given, 0), tables.now);
     none(1)
 }
 
-fn free(tables: &mut Tables, given: &Parameters) -> Answer {
+fn free(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let (own, most) = (given[0].clone(), usize::try_from(number(given, 1)).unwrap_or(usize::MAX));
     let is_free = |slot: &i32| {
         let of = tables.slots.get(slot);
         let is_had = of.and_then(|of| tables.lanes.get(of)).is_some_and(|lane| !lane.dead);
         !is_had && (own.is_none() || own.as_ref() == of)
     };
-    all((0..i32::from(SLOTS_OF_ACCOUNTS)).filter(is_free).take(most).map(|slot| vec![Cell::Int4(slot)]))
+    all((0..i32::from(SLOTS_OF_ACCOUNTS)).filter(is_free).take(most).map(|slot| vec![SqlCell::Int4(slot)]))
 }
 
-fn made(tables: &mut Tables, given: &Parameters) -> Answer {
+fn made(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let (token, node, clock) = (bytes(given, 1), bytes(given, 2), number(given, 4));
     tables.lanes.insert(bytes(given, 0), LaneRow { token, node, seq: 0, beat: 0, dead: false, clock });
     none(1)
 }
 
-fn sign(tables: &mut Tables, given: &Parameters) -> Answer {
-    let any = tables.flaw == Some(Flaw::DeadSigns);
+fn sign(tables: &mut Tables, given: &Parameters) -> StatementResult {
+    let any = tables.flaw == Some(FenceFlaw::DeadSigns);
     let lane = tables.lanes.get_mut(&bytes(given, 0)).filter(|lane| !lane.dead || any);
     all(lane.into_iter().map(|lane| {
         lane.beat += 1;
-        vec![Cell::Int8(lane.seq)]
+        vec![SqlCell::Int8(lane.seq)]
     }))
 }
 
-fn resolve(tables: &mut Tables, given: &Parameters) -> Answer {
+fn resolve(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let (id, old, fresh) = (bytes(given, 0), bytes(given, 1), bytes(given, 2));
     let lane = tables.lanes.get_mut(&id).filter(|lane| !lane.dead && [&old, &fresh].contains(&&lane.token));
     all(lane.into_iter().map(|lane| {
         lane.token.clone_from(&fresh);
-        vec![Cell::Int8(lane.seq)]
+        vec![SqlCell::Int8(lane.seq)]
     }))
 }
 
-fn queue(tables: &mut Tables, given: &Parameters) -> Answer {
+fn queue(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let (from, to): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (arrays(given, 0), arrays(given, 1));
     let ranges = from.iter().zip(&to);
     let rows = ranges.flat_map(|(from, to)| tables.range(from, to));
-    all(rows.map(|(key, value)| vec![Cell::Bytes(key.clone()), Cell::Bytes(value.clone())]))
+    all(rows.map(|(key, value)| vec![SqlCell::Bytes(key.clone()), SqlCell::Bytes(value.clone())]))
 }
 
-fn since(tables: &mut Tables, given: &Parameters) -> Answer {
+fn since(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let (after, to) = (number(given, 0), number(given, 1));
     let logged = tables.shared.range(after + 1..=to.max(after));
-    all(logged
-        .map(|(seq, (keys, values))| vec![Cell::Int8(*seq), Cell::Array(keys.clone()), Cell::Array(values.clone())]))
+    all(logged.map(|(seq, (keys, values))| {
+        vec![SqlCell::Int8(*seq), SqlCell::Array(keys.clone()), SqlCell::Array(values.clone())]
+    }))
 }
 
-fn load(tables: &mut Tables, given: &Parameters) -> Answer {
+fn load(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let mut rows = Vec::new();
     let mut show = |part: i32, key: &[u8], value: &[u8]| {
-        rows.push(vec![Cell::Int4(part), Cell::Bytes(key.to_vec()), Cell::Bytes(value.to_vec())]);
+        rows.push(vec![SqlCell::Int4(part), SqlCell::Bytes(key.to_vec()), SqlCell::Bytes(value.to_vec())]);
     };
     if let Some(lane) = tables.lanes.get(&bytes(given, 0)).filter(|lane| !lane.dead) {
         show(0, &lane.seq.to_be_bytes(), &tables.last_shared().to_be_bytes());
@@ -281,14 +282,14 @@ fn load(tables: &mut Tables, given: &Parameters) -> Answer {
     all(rows)
 }
 
-fn commit(tables: &mut Tables, given: &Parameters) -> Answer {
+fn commit(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let (id, token, seq, after) = (bytes(given, 0), bytes(given, 1), number(given, 2), number(given, 14));
     let flaw = tables.flaw;
-    let is_outdated = tables.last_shared() > after && flaw != Some(Flaw::OldShared);
+    let is_outdated = tables.last_shared() > after && flaw != Some(FenceFlaw::OldShared);
     let lane = tables.lanes.get_mut(&id).filter(|_| !is_outdated);
-    let lane = lane.filter(|lane| (lane.token == token && lane.seq == seq) || flaw == Some(Flaw::AnyCommit));
-    let Some(lane) = lane.filter(|lane| !lane.dead || flaw == Some(Flaw::DeadCommits)) else {
-        return one(vec![Cell::Null, Cell::Bool(is_outdated)]);
+    let lane = lane.filter(|lane| (lane.token == token && lane.seq == seq) || flaw == Some(FenceFlaw::AnyCommit));
+    let Some(lane) = lane.filter(|lane| !lane.dead || flaw == Some(FenceFlaw::DeadCommits)) else {
+        return one(vec![SqlCell::Null, SqlCell::Bool(is_outdated)]);
     };
     let mut kv = tables.kv.clone();
     let deleted = arrays(given, 4).iter().filter(|key| kv.remove(*key).is_some()).count();
@@ -315,18 +316,18 @@ fn commit(tables: &mut Tables, given: &Parameters) -> Answer {
         tables.shared.insert(after + 1, (keys, values));
     }
     tables.kv = kv;
-    one(vec![Cell::Int8(seq + 1), Cell::Bool(false)])
+    one(vec![SqlCell::Int8(seq + 1), SqlCell::Bool(false)])
 }
 
-fn one(row: Vec<Cell>) -> Answer {
+fn one(row: Vec<SqlCell>) -> StatementResult {
     Ok((vec![row], 1))
 }
 
-fn none(count: usize) -> Answer {
+fn none(count: usize) -> StatementResult {
     Ok((Vec::new(), count))
 }
 
-fn all(rows: impl IntoIterator<Item = Vec<Cell>>) -> Answer {
+fn all(rows: impl IntoIterator<Item = Vec<SqlCell>>) -> StatementResult {
     let rows: Vec<_> = rows.into_iter().collect();
     let count = rows.len();
     Ok((rows, count))

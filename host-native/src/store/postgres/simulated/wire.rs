@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 
 /// A message of a client.
 #[derive(Debug)]
-pub enum Message {
+pub enum ClientMessage {
     /// A text without parameters.
     Query(String),
     /// A statement is prepared under a name.
@@ -28,7 +28,7 @@ pub enum Message {
 
 /// A value of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub enum SqlCell {
     Null,
     Bool(bool),
     Int4(i32),
@@ -56,30 +56,30 @@ impl Connection {
     }
 
     /// Waits for the next message.
-    pub async fn next(&mut self) -> io::Result<Message> {
+    pub async fn next(&mut self) -> io::Result<ClientMessage> {
         let kind = self.stream.read_u8().await?;
         let length = usize::try_from(self.stream.read_u32().await?).unwrap_or_default();
         let mut body = vec![0; length.saturating_sub(4)];
         self.stream.read_exact(&mut body).await?;
         let mut body = Body(&body);
         Ok(match kind {
-            b'Q' => Message::Query(body.text()),
-            b'P' => Message::Parse { name: body.text(), text: body.text() },
+            b'Q' => ClientMessage::Query(body.text()),
+            b'P' => ClientMessage::Parse { name: body.text(), text: body.text() },
             b'D' => {
                 body.take(1);
-                Message::Describe(body.text())
+                ClientMessage::Describe(body.text())
             }
             b'B' => {
                 let (_portal, name) = (body.text(), body.text());
                 let formats = body.int2();
                 body.take(2 * formats);
                 let parameters = (0..body.int2()).map(|_| body.value()).collect();
-                Message::Bind { name, parameters }
+                ClientMessage::Bind { name, parameters }
             }
-            b'E' => Message::Execute,
-            b'C' => Message::Close,
-            b'S' => Message::Sync,
-            b'X' => Message::Terminate,
+            b'E' => ClientMessage::Execute,
+            b'C' => ClientMessage::Close,
+            b'S' => ClientMessage::Sync,
+            b'X' => ClientMessage::Terminate,
             _ => return Err(io::Error::other(format!("a message {}", char::from(kind)))),
         })
     }
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// Answers with rows.
-    pub fn rows(&mut self, rows: &[Vec<Cell>]) {
+    pub fn rows(&mut self, rows: &[Vec<SqlCell>]) {
         for row in rows {
             let mut body = count(row.len()).to_vec();
             row.iter().for_each(|cell| cell.write(&mut body));
@@ -173,7 +173,7 @@ impl Body<'_> {
     }
 }
 
-impl Cell {
+impl SqlCell {
     fn write(&self, body: &mut Vec<u8>) {
         let value = match self {
             Self::Null => return body.extend((-1_i32).to_be_bytes()),

@@ -9,11 +9,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::{Node, place};
-use super::database::{Database, Faults};
+use super::database::{Database, LinkFaults};
 use super::draw_from;
-use super::ledger::Ledger;
-use super::process::{Ask, Process, Untold, count_of, owner_of};
-use super::statements::{Flaw, Tables};
+use super::process::{NodeAsk, SimulatedProcess, Untold, count_of, owner_of};
+use super::statements::{FenceFlaw, Tables};
+use super::tellings::Tellings;
 
 /// Most processes at a time.
 const PROCESSES_MAX: usize = 4;
@@ -31,7 +31,7 @@ const ZERO: Duration = Duration::ZERO;
 
 /// What happened in a world.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct WorldTally {
     pub worlds: u64,
     pub told: u64,
     pub untold: u64,
@@ -43,7 +43,7 @@ pub struct Tally {
     pub lanes: u64,
 }
 
-impl std::ops::AddAssign for Tally {
+impl std::ops::AddAssign for WorldTally {
     fn add_assign(&mut self, other: Self) {
         self.worlds += other.worlds;
         self.told += other.told;
@@ -60,47 +60,47 @@ impl std::ops::AddAssign for Tally {
 /// Everything that clients and the seed have to do with.
 struct World {
     database: Arc<Database>,
-    processes: Mutex<Vec<Arc<Process>>>,
+    processes: Mutex<Vec<Arc<SimulatedProcess>>>,
     /// Processes that have died, and still may have something to say.
-    gone: Mutex<Vec<Arc<Process>>>,
+    gone: Mutex<Vec<Arc<SimulatedProcess>>>,
     accounts: Vec<u32>,
-    ledger: Mutex<Ledger>,
+    tellings: Mutex<Tellings>,
     fault: Mutex<Option<String>>,
-    tally: Mutex<Tally>,
+    tally: Mutex<WorldTally>,
 }
 
 /// Has a commit arrive after its process was killed, sooner or later than another one has its rows; the error says what
 /// did not hold.
-fn arrives_late(seed: u64, flaw: Option<Flaw>) -> Result<(), String> {
+fn arrives_late(seed: u64, flaw: Option<FenceFlaw>) -> Result<(), String> {
     in_world(seed, async |random| {
         let database = Database::new(random.u64(..));
         database.flaw(flaw).await;
         let account = random.u32(1..5_000);
-        let added = async |process: &Arc<Process>| {
+        let added = async |process: &Arc<SimulatedProcess>| {
             for _ in 0..300 {
-                if let Ok(told) = Arc::clone(process).serve(Ask::Add(account)).await {
+                if let Ok(told) = Arc::clone(process).serve(NodeAsk::Add(account)).await {
                     return Ok(told);
                 }
                 sleep(Duration::from_millis(100)).await;
             }
             Err("a process without others does not serve".to_owned())
         };
-        let first = Process::start(&database, ZERO);
+        let first = SimulatedProcess::start(&database, ZERO);
         added(&first).await?;
         let mut held_up = database.held_up();
-        database.strike(Faults { late: 1_000, ..Faults::default() });
-        first.spawn(Arc::clone(&first).serve(Ask::Add(account)));
+        database.strike(LinkFaults { late: 1_000, ..LinkFaults::default() });
+        first.spawn(Arc::clone(&first).serve(NodeAsk::Add(account)));
         // Before it asks what became of it.
         held_up.recv().await.ok_or("no commit is held up")?;
         first.kill();
-        database.strike(Faults::default());
-        let second = Process::start(&database, ZERO);
+        database.strike(LinkFaults::default());
+        let second = SimulatedProcess::start(&database, ZERO);
         added(&second).await?;
         let count = added(&second).await?;
         // Until it is too late even for that.
         sleep(Duration::from_secs(20)).await;
         let lanes = second.lanes();
-        let told = Arc::clone(&second).serve(Ask::Look(account)).await.map_err(|why| format!("{why:?}"))?;
+        let told = Arc::clone(&second).serve(NodeAsk::Look(account)).await.map_err(|why| format!("{why:?}"))?;
         second.kill();
         let held = database.look(|tables| lanes.iter().try_for_each(|node| is_true(node, tables)));
         held.ok_or("a transaction stays open")??;
@@ -116,7 +116,7 @@ fn in_world<T>(seed: u64, live: impl AsyncFnOnce(&mut fastrand::Rng) -> Result<T
 }
 
 /// Runs the world of a seed to its end; the error says what did not hold.
-pub fn run(seed: u64, flaw: Option<Flaw>) -> Result<Tally, String> {
+pub fn run(seed: u64, flaw: Option<FenceFlaw>) -> Result<WorldTally, String> {
     in_world(seed, async |random| {
         let database = Database::new(random.u64(..));
         database.flaw(flaw).await;
@@ -125,9 +125,9 @@ pub fn run(seed: u64, flaw: Option<Flaw>) -> Result<Tally, String> {
             processes: Mutex::default(),
             gone: Mutex::default(),
             accounts: (0..random.usize(2..8)).map(|_| random.u32(1..5_000)).collect(),
-            ledger: Mutex::default(),
+            tellings: Mutex::default(),
             fault: Mutex::default(),
-            tally: Mutex::new(Tally { worlds: 1, ..Tally::default() }),
+            tally: Mutex::new(WorldTally { worlds: 1, ..WorldTally::default() }),
         });
         world.live(random).await;
         world.rest().await;
@@ -146,7 +146,7 @@ impl World {
         }
     }
 
-    fn pick(&self, random: &mut fastrand::Rng) -> Option<Arc<Process>> {
+    fn pick(&self, random: &mut fastrand::Rng) -> Option<Arc<SimulatedProcess>> {
         let processes = self.processes.lock();
         random.choice(processes.iter()).cloned()
     }
@@ -155,11 +155,11 @@ impl World {
         let mut processes = self.processes.lock();
         if processes.len() < PROCESSES_MAX {
             let ahead = Duration::from_millis(random.u64(0..8_000));
-            processes.push(Process::start(&self.database, ahead));
+            processes.push(SimulatedProcess::start(&self.database, ahead));
         }
     }
 
-    fn part(&self, process: &Arc<Process>) {
+    fn part(&self, process: &Arc<SimulatedProcess>) {
         self.processes.lock().retain(|one| !Arc::ptr_eq(one, process));
         self.gone.lock().push(Arc::clone(process));
     }
@@ -170,7 +170,7 @@ impl World {
             self.join(random);
         }
         let often = |random: &mut fastrand::Rng| if random.bool() { random.u64(0..=40) } else { 0 };
-        self.database.strike(Faults {
+        self.database.strike(LinkFaults {
             lost: often(random),
             late: often(random),
             unheard: often(random),
@@ -196,7 +196,7 @@ impl World {
     /// Has processes stand still or die while a commit of theirs is held up.
     async fn strike(self: Arc<Self>, mut held_up: mpsc::UnboundedReceiver<Vec<u8>>, mut random: fastrand::Rng) {
         while let Some(lane) = held_up.recv().await {
-            let is_its = |process: &&Arc<Process>| process.lanes().iter().any(|node| node.id == *lane);
+            let is_its = |process: &&Arc<SimulatedProcess>| process.lanes().iter().any(|node| node.id == *lane);
             let process = self.processes.lock().iter().find(is_its).cloned();
             let Some(process) = process else { continue };
             match random.u32(0..4) {
@@ -207,14 +207,14 @@ impl World {
         }
     }
 
-    fn kill(self: &Arc<Self>, process: &Arc<Process>, random: &mut fastrand::Rng) {
+    fn kill(self: &Arc<Self>, process: &Arc<SimulatedProcess>, random: &mut fastrand::Rng) {
         self.tally.lock().deaths += 1;
         process.kill();
         self.part(process);
         self.join(random);
     }
 
-    fn still(&self, process: Arc<Process>, millis: u64) {
+    fn still(&self, process: Arc<SimulatedProcess>, millis: u64) {
         self.tally.lock().stills += 1;
         process.stand_still();
         tokio::spawn(async move {
@@ -255,8 +255,8 @@ impl World {
             sleep(Duration::from_millis(random.u64(0..200))).await;
             let account = self.accounts[random.usize(..self.accounts.len())];
             let ask = match random.u32(0..10) {
-                0..=4 => Ask::Add(account),
-                5..=8 => Ask::Look(account),
+                0..=4 => NodeAsk::Add(account),
+                5..=8 => NodeAsk::Look(account),
                 _ => {
                     self.claim_at_once(random.u32(0..NUMBERS), &mut random).await;
                     continue;
@@ -275,18 +275,18 @@ impl World {
             let account = self.accounts[random.usize(..self.accounts.len())];
             if let Some(process) = self.pick(random) {
                 let world = Arc::clone(self);
-                claims.spawn(async move { world.ask(&process, Ask::Claim(account, number), PATIENCE).await });
+                claims.spawn(async move { world.ask(&process, NodeAsk::Claim(account, number), PATIENCE).await });
             }
         }
         claims.join_all().await;
     }
 
     /// Asks a process, which passes it on if another one has the account; returns whether it was told anything.
-    async fn ask(&self, process: &Arc<Process>, ask: Ask, patience: Duration) -> bool {
+    async fn ask(&self, process: &Arc<SimulatedProcess>, ask: NodeAsk, patience: Duration) -> bool {
         let account = ask.account();
-        let least = self.ledger.lock().least(account);
-        if let Ask::Add(account) = ask {
-            self.ledger.lock().ask_to_add(account);
+        let least = self.tellings.lock().least(account);
+        if let NodeAsk::Add(account) = ask {
+            self.tellings.lock().ask_to_add(account);
         }
         let asked = async {
             let told = process.spawn(Arc::clone(process).serve(ask)).await.ok()?;
@@ -298,16 +298,16 @@ impl World {
             other.spawn(Arc::clone(&other).serve(ask)).await.ok()
         };
         let Ok(Some(Ok(told))) = timeout(patience, asked).await else {
-            self.ledger.lock().untold += 1;
+            self.tellings.lock().untold += 1;
             return false;
         };
-        let mut ledger = self.ledger.lock();
+        let mut tellings = self.tellings.lock();
         let held = match ask {
-            Ask::Add(account) => ledger.added(account, least, told),
-            Ask::Look(account) => ledger.looked(account, least, told),
-            Ask::Claim(_, number) => ledger.claimed(number, told),
+            NodeAsk::Add(account) => tellings.added(account, least, told),
+            NodeAsk::Look(account) => tellings.looked(account, least, told),
+            NodeAsk::Claim(_, number) => tellings.claimed(number, told),
         };
-        drop(ledger);
+        drop(tellings);
         self.note(held);
         self.compare();
         true
@@ -323,11 +323,11 @@ impl World {
 
     /// Ends all faults: then every account is served by every process, and all that was told is stored.
     async fn rest(&self) {
-        self.database.strike(Faults::default());
+        self.database.strike(LinkFaults::default());
         let processes = self.processes.lock().clone();
         processes.iter().chain(&*self.gone.lock()).for_each(|process| process.go_on());
         if processes.is_empty() {
-            self.processes.lock().push(Process::start(&self.database, ZERO));
+            self.processes.lock().push(SimulatedProcess::start(&self.database, ZERO));
         }
         let until = Instant::now() + CALM;
         while !self.is_served().await {
@@ -341,11 +341,11 @@ impl World {
             let value = tables.kv.get(&place::stored(key));
             value.and_then(|value| value.as_slice().try_into().ok()).map_or(0, u64::from_be_bytes)
         };
-        let ledger = self.ledger.lock();
-        self.note(ledger.compare(|account| number(&count_of(account)), |claimed| number(&owner_of(claimed))));
+        let tellings = self.tellings.lock();
+        self.note(tellings.compare(|account| number(&count_of(account)), |claimed| number(&owner_of(claimed))));
         {
             let mut tally = self.tally.lock();
-            (tally.told, tally.untold, tally.lanes) = (ledger.told, ledger.untold, tables.lanes.len() as u64);
+            (tally.told, tally.untold, tally.lanes) = (tellings.told, tellings.untold, tables.lanes.len() as u64);
         }
         self.compare();
         for process in self.processes.lock().iter().chain(&*self.gone.lock()) {
@@ -360,7 +360,7 @@ impl World {
         let processes = self.processes.lock().clone();
         for account in self.accounts.clone() {
             for process in &processes {
-                for ask in [Ask::Add(account), Ask::Look(account)] {
+                for ask in [NodeAsk::Add(account), NodeAsk::Look(account)] {
                     if !self.ask(process, ask, CALM_ANSWER).await {
                         return false;
                     }
@@ -415,7 +415,7 @@ mod tests {
         let first = of_environment("SEED").unwrap_or_else(|| u64::from(now.subsec_nanos()) << 20);
         let count = of_environment("WORLDS").unwrap_or(SHARE);
         println!("seed {first}");
-        let mut tally = Tally::default();
+        let mut tally = WorldTally::default();
         for seed in first..first + count {
             match run(seed, None) {
                 Ok(more) => tally += more,
@@ -430,8 +430,8 @@ mod tests {
     fn each_part_of_a_fence_is_needed() {
         let late = |flaw| (0..LATE).filter_map(|seed| arrives_late(seed, flaw).err()).collect::<Vec<_>>();
         assert_eq!(late(None), Vec::<String>::new());
-        assert_ne!(late(Some(Flaw::DeadCommits)), Vec::<String>::new(), "it is not noticed");
-        let flaws = [Flaw::DeadSigns, Flaw::AnyCommit, Flaw::OldShared];
+        assert_ne!(late(Some(FenceFlaw::DeadCommits)), Vec::<String>::new(), "it is not noticed");
+        let flaws = [FenceFlaw::DeadSigns, FenceFlaw::AnyCommit, FenceFlaw::OldShared];
         let found = flaws.map(|flaw| {
             let noticed = (0..FLAWED).find_map(|seed| Some((seed, run(seed, Some(flaw)).err()?)));
             println!("{flaw:?}: {noticed:?}");

@@ -1,10 +1,10 @@
-//! [`Ledger`]: what was asked for and told, and what must therefore be true.
+//! [`Tellings`]: what was asked for and told, and what must therefore be true.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What clients know.
 #[derive(Default)]
-pub struct Ledger {
+pub struct Tellings {
     counts: BTreeMap<u32, Count>,
     /// Who has which number, as somebody was told.
     owners: BTreeMap<u32, u64>,
@@ -24,7 +24,7 @@ struct Count {
     seen: u64,
 }
 
-impl Ledger {
+impl Tellings {
     /// Notes that one is to be added to the count of an account.
     pub fn ask_to_add(&mut self, account: u32) {
         self.counts.entry(account).or_default().asked += 1;
