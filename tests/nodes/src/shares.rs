@@ -85,7 +85,11 @@ pub fn second_that_passes_on(site: &Site, first: &Server) -> Server {
     second
 }
 
-fn wait(otherwise: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until something is so.
+///
+/// # Panics
+/// If that takes too long: `otherwise`.
+pub fn wait(otherwise: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < until, "{otherwise}");
