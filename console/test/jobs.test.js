@@ -92,7 +92,8 @@ async function palette({ page }, typed) {
   await page.keyboard.down("Control");
   await page.keyboard.press("k");
   await page.keyboard.up("Control");
-  await page.waitForSelector("dialog.palette input");
+  // What is typed before it has the focus goes elsewhere.
+  await page.waitForFunction(() => document.activeElement?.matches("dialog.palette input"));
   await page.keyboard.type(typed);
   await page.waitForFunction(
     (words) =>
