@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -76,13 +76,12 @@ pub struct Database {
     began: Instant,
     /// Is told of lanes whose commits are held up.
     held_up: Mutex<Option<mpsc::UnboundedSender<Vec<u8>>>>,
-    own: OnceLock<std::sync::Weak<Self>>,
 }
 
 impl Database {
     /// Makes an empty one.
     pub fn new(seed: u64) -> Arc<Self> {
-        let database = Arc::new(Self {
+        Arc::new(Self {
             disk: Arc::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
             faults: Mutex::default(),
@@ -90,10 +89,7 @@ impl Database {
             down: Mutex::new(Instant::now()),
             began: Instant::now(),
             held_up: Mutex::default(),
-            own: OnceLock::new(),
-        });
-        let _ = database.own.set(Arc::downgrade(&database));
-        database
+        })
     }
 
     /// Returns how nodes reach it.
@@ -145,11 +141,11 @@ impl Database {
     }
 
     /// Makes a link; one to a database that takes none is broken.
-    pub async fn dial(&self) -> DuplexStream {
+    pub async fn dial(self: &Arc<Self>) -> DuplexStream {
         self.wait(0, 2).await;
         let (near, far) = tokio::io::duplex(LINK_BYTES);
-        let own = self.own.get().and_then(std::sync::Weak::upgrade);
-        if let Some(own) = own.filter(|_| Instant::now() >= *self.down.lock()) {
+        let own = Arc::clone(self);
+        if Instant::now() >= *self.down.lock() {
             let mut life = self.life.subscribe();
             let born = *life.borrow_and_update();
             tokio::spawn(async move {
@@ -157,7 +153,7 @@ impl Database {
                     biased;
                     _ = life.wait_for(|life| *life != born) => {}
                     // A link that breaks is told to its client by its end.
-                    _ = Session::serve(Arc::clone(&own), far, born) => {}
+                    _ = Session::serve(own, far, born) => {}
                 }
             });
         }

@@ -149,9 +149,11 @@ impl SimulatedProcess {
     pub async fn serve(self: Arc<Self>, ask: NodeAsk) -> Result<u64, Untold> {
         let node = self.lanes().into_iter().find(|node| node.slots.has(ask.account())).ok_or(Untold::Elsewhere)?;
         match ask {
-            NodeAsk::Add(account) => add(&node, account).await,
+            NodeAsk::Add(account) => decide(&node, &count_of(account), |count| Some(count + 1)).await,
             NodeAsk::Look(account) => look(&node, account).await,
-            NodeAsk::Claim(account, number) => claim(&node, account, number).await,
+            NodeAsk::Claim(account, number) => {
+                decide(&node, &owner_of(number), |owner| (owner == 0).then_some(account.into())).await
+            }
         }
     }
 
@@ -244,11 +246,11 @@ async fn read(node: &Node, stop: Stop) -> Result<(), StoreError> {
     }
 }
 
-async fn add(node: &Arc<Node>, account: u32) -> Result<u64, Untold> {
-    let key = count_of(account);
+/// Decides over the number in a row, and puts another one there, or nothing; returns the number that is there then.
+async fn decide(node: &Arc<Node>, key: &[u8], next: impl Fn(u64) -> Option<u64>) -> Result<u64, Untold> {
     loop {
         let mut lane = Arc::clone(&node.lane).lock_owned().await;
-        let (after, count) = match known(node, &key) {
+        let (after, number) = match known(node, key) {
             Ok(known) => known,
             Err(stop) => {
                 drop(lane);
@@ -256,8 +258,12 @@ async fn add(node: &Arc<Node>, account: u32) -> Result<u64, Untold> {
                 continue;
             }
         };
-        match node.commit(&mut lane, vec![put(&key, count + 1)], after).await {
-            Ok(()) => return Ok(count + 1),
+        let (told, done) = match next(number) {
+            Some(next) => (next, node.commit(&mut lane, vec![put(key, next)], after).await),
+            None => (number, current(node, &mut lane, after).await),
+        };
+        match done {
+            Ok(()) => return Ok(told),
             Err(StoreError::Outdated) => {
                 drop(lane);
                 node.load(Vec::new()).await?;
@@ -277,34 +283,6 @@ async fn look(node: &Node, account: u32) -> Result<u64, Untold> {
                 return Ok(count);
             }
             Err(stop) => read(node, stop).await?,
-        }
-    }
-}
-
-async fn claim(node: &Arc<Node>, account: u32, number: u32) -> Result<u64, Untold> {
-    let key = owner_of(number);
-    loop {
-        let mut lane = Arc::clone(&node.lane).lock_owned().await;
-        let (after, owner) = match known(node, &key) {
-            Ok(known) => known,
-            Err(stop) => {
-                drop(lane);
-                read(node, stop).await?;
-                continue;
-            }
-        };
-        let (told, done) = if owner == 0 {
-            (u64::from(account), node.commit(&mut lane, vec![put(&key, account.into())], after).await)
-        } else {
-            (owner, current(node, &mut lane, after).await)
-        };
-        match done {
-            Ok(()) => return Ok(told),
-            Err(StoreError::Outdated) => {
-                drop(lane);
-                node.load(Vec::new()).await?;
-            }
-            Err(error) => return Err(error.into()),
         }
     }
 }
