@@ -42,7 +42,7 @@ fn run_all(programs: Vec<Program>, at_once: usize) -> Vec<String> {
     std::thread::scope(|scope| {
         for _ in 0..at_once {
             scope.spawn(|| {
-                while let Some(program) = locked(&queue).pop() {
+                while let Some(program) = next(&queue) {
                     if let Err(error) = run(&program) {
                         locked(&failed).push(error);
                     }
@@ -51,6 +51,11 @@ fn run_all(programs: Vec<Program>, at_once: usize) -> Vec<String> {
         }
     });
     failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the next program; the lock ends with the call, not with what its caller does about it.
+fn next(queue: &Mutex<Vec<Program>>) -> Option<Program> {
+    locked(queue).pop()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
