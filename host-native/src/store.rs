@@ -33,7 +33,7 @@ pub use postgres::{
     StoreNodes,
 };
 pub use rows::{Admission, RowsView, Snapshot, StoredVisitor};
-pub use write::{Write, WriteView};
+pub use write::{Commit, Laid, Write, WriteView};
 
 /// Error of the store, as a phrase: what failed, and why.
 #[derive(Debug)]

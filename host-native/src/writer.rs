@@ -1,24 +1,25 @@
 //! The writer: one thread that runs queued inputs one after another on one open write, commits once, and then releases
-//! all their outputs. No conflicts, no locks, one commit for many writes.
+//! all their outputs. No conflicts, no locks, one commit for many writes. While a group is committed, the next one is
+//! decided.
 
-use std::collections::BTreeSet;
+mod committer;
+mod group;
+mod line;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use switchboard_core::http::caller::Credential;
 use switchboard_core::http::request::Request;
-use switchboard_core::key::{self, Topic};
 use switchboard_core::outside::Answer;
-use switchboard_core::remote::region;
 use switchboard_core::remote::wire::CommitCall;
 use switchboard_core::seed::Seed;
 use switchboard_core::service::Service;
-use switchboard_core::step::{Input, Output, Ticket};
-use switchboard_core::store::Change;
+use switchboard_core::step::{Output, Ticket};
 use switchboard_core::time::Timestamp;
-use switchboard_core::view::{Scene, Stop, View};
+use switchboard_core::view::Stop;
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Clock;
@@ -27,14 +28,13 @@ use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
 use crate::news::News;
 use crate::sparse::Sparse;
-use crate::store::{Admission, Store, StoreError, Write, caught};
+use crate::store::Store;
+
+use committer::Committer;
+use line::WriterLine;
 
 /// Most inputs in the queue; more are refused with 503 instead of piling up.
 const QUEUE_MAX: usize = 4_096;
-/// A group takes no more inputs once its steps have run this long, even if the queue is not empty.
-const GROUP_TIME: Duration = Duration::from_millis(5);
-/// Nor after this many changed bytes, which are put into the table at the commit.
-const GROUP_BYTES: usize = 32 << 20;
 /// Once nothing was written for so long the store does what may hold up a write: more often would write as much as a
 /// service that is never at rest.
 const REST: Duration = Duration::from_secs(30);
@@ -102,10 +102,17 @@ struct Queued {
     done: Waiting,
 }
 
+/// What the thread is told.
+enum Message {
+    Input(Queued),
+    /// The commit beside it has ended.
+    Committed,
+}
+
 /// Handle to the writer's queue.
 #[derive(Clone)]
 pub struct Writer {
-    queue: SyncSender<Queued>,
+    queue: Arc<SyncSender<Message>>,
     store: Arc<Store>,
 }
 
@@ -130,9 +137,11 @@ pub struct WriterContext {
 impl Writer {
     /// Starts the thread; it ends when every handle is dropped.
     pub fn start(parts: WriterContext) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
-        let (queue, inputs) = sync_channel(QUEUE_MAX);
-        let store = Arc::clone(&parts.store);
-        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || run(&parts, &inputs))?;
+        let (queue, told) = sync_channel(QUEUE_MAX);
+        let (queue, store) = (Arc::new(queue), Arc::clone(&parts.store));
+        let (committer, wake) = (Committer::start()?, Arc::downgrade(&queue));
+        let run = move || run(WriterLine::new(&parts, committer, wake), &told);
+        let thread = std::thread::Builder::new().name("writer".into()).spawn(run)?;
         Ok((Self { queue, store }, thread))
     }
 
@@ -159,11 +168,11 @@ impl Writer {
 
     async fn submit_once(&self, input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
         let (done, wait) = oneshot::channel();
-        match self.queue.try_send(Queued { input, seed, done }) {
-            Ok(()) => {}
-            Err(TrySendError::Full(queued) | TrySendError::Disconnected(queued)) => {
-                return (Some(queued.input), Err(Failure::Unavailable));
-            }
+        let queued = self.queue.try_send(Message::Input(Queued { input, seed, done }));
+        if let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) = queued
+            && let Message::Input(queued) = refused
+        {
+            return (Some(queued.input), Err(Failure::Unavailable));
         }
         match wait.await {
             Ok((input, done)) => (Some(input), done),
@@ -172,164 +181,20 @@ impl Writer {
     }
 }
 
-fn run(parts: &WriterContext, inputs: &Receiver<Queued>) {
-    // News of commits of which it was not known whether they were made: the next one knows.
-    let mut owed = BTreeSet::new();
+fn run(mut line: WriterLine<'_>, told: &Receiver<Message>) {
     loop {
-        let first = match inputs.recv_timeout(REST) {
-            Ok(first) => first,
-            Err(RecvTimeoutError::Timeout) => {
-                rest(&parts.store);
-                continue;
-            }
-            Err(RecvTimeoutError::Disconnected) => return rest(&parts.store),
-        };
-        let mut group = Group::default();
-        // A damaged store may make redb panic: the thread goes on, and the group's callers get an error.
-        let result = caught("a commit failed", || group.run(parts, inputs, first)).and_then(|done| done);
-        parts.metrics.group(group.finished.len());
-        if let Err(StoreError::Outdated) = result {
-            // Each of them is loaded for, and runs again.
-            group.fail(&Failure::Stopped(Stop::Missing(Vec::new())));
-        } else if let Err(error) = result {
-            if let Some(more) = FAILED.more() {
-                tracing::error!(%error, more, "a commit failed; nothing of it was acknowledged");
-            }
-            group.fail(&Failure::Unavailable);
-            owed.append(&mut group.topics);
-            recover(&parts.store, &error);
-        } else {
-            owed.append(&mut group.topics);
-            std::mem::take(&mut owed).iter().for_each(|topic| parts.news.publish(*topic));
+        match told.recv_timeout(REST) {
+            Ok(message) => line.take(message),
+            Err(RecvTimeoutError::Timeout) => line.rest(),
+            Err(RecvTimeoutError::Disconnected) => return line.end(),
         }
-        if let Some(due) = group.wake {
-            parts.wake.send_if_modified(|wake| {
-                let sooner = wake.is_none_or(|at| due < at);
-                if sooner {
-                    *wake = Some(due);
-                }
-                sooner
-            });
+        // What else waits goes into the same commit.
+        while line.has_room()
+            && let Ok(message) = told.try_recv()
+        {
+            line.take(message);
         }
-        for (input, done, to) in group.finished {
-            // The caller may have gone away; its change is committed all the same.
-            let _ = to.send((input, done));
-        }
-    }
-}
-
-/// Has the store do what can wait until nobody writes.
-fn rest(store: &Store) {
-    if let Err(error) = caught("the store cannot rest", || store.rest()).and_then(|done| done) {
-        tracing::error!(%error, "the store failed; nothing that was acknowledged is lost");
-        recover(store, &error);
-    }
-}
-
-/// Reopens the store after a full disk, since that may have room again. After any other failure nothing is written
-/// until the operator has looked at the disk and restarted the service.
-fn recover(store: &Store, error: &StoreError) {
-    if !matches!(error, StoreError::DiskFull(_)) {
-        return;
-    }
-    store.give_up_reserve();
-    match store.reopen() {
-        Ok(()) => tracing::warn!("the disk is full: the store was opened again, and serves what was committed"),
-        Err(error) => tracing::error!(%error, "the disk is full: the next write tries to open the store again"),
-    }
-}
-
-#[derive(Default)]
-struct Group {
-    finished: Vec<(WriterInput, Done, Waiting)>,
-    changed_bytes: usize,
-    wake: Option<Timestamp>,
-    topics: BTreeSet<Topic>,
-}
-
-impl Group {
-    fn run(&mut self, parts: &WriterContext, inputs: &Receiver<Queued>, first: Queued) -> Result<(), StoreError> {
-        let began = Instant::now();
-        let mut next = Some(first);
-        let mut write = match parts.store.begin() {
-            Ok(write) => write,
-            Err(error) => {
-                if let Some(Queued { input, done, .. }) = next.take() {
-                    self.finished.push((input, Err(Failure::Unavailable), done));
-                }
-                return Err(error);
-            }
-        };
-        while let Some(queued) = next.take() {
-            self.step(parts, &mut write, queued);
-            if began.elapsed() < GROUP_TIME && self.changed_bytes < GROUP_BYTES {
-                next = inputs.try_recv().ok();
-            }
-        }
-        if write.is_changed() { write.commit() } else { write.abort() }
-    }
-
-    fn step(&mut self, parts: &WriterContext, write: &mut Write, queued: Queued) {
-        let Queued { input, seed, done } = queued;
-        let mut result = decide(parts, write, &input, seed);
-        if let Ok(output) = &mut result {
-            self.wake = earlier(self.wake, output.wake);
-            for change in &output.changes {
-                if let Change::Put(at, value) = change {
-                    self.changed_bytes += at.len() + value.len();
-                    self.wake = earlier(self.wake, key::due_of(at));
-                    self.topics.extend(key::topic_of(at));
-                }
-            }
-            write.apply(std::mem::take(&mut output.changes));
-        }
-        self.finished.push((input, result, done));
-    }
-
-    /// Fails all inputs of the group: nothing was committed, so nothing is acknowledged.
-    fn fail(&mut self, failure: &Failure) {
-        for (_, done, _) in &mut self.finished {
-            *done = Err(failure.clone());
-        }
-    }
-}
-
-fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
-}
-
-fn decide(parts: &WriterContext, write: &Write, input: &WriterInput, seed: Seed) -> Done {
-    let now = parts.clock.now();
-    let fresh = RateDecisions::default();
-    let told = if let WriterInput::Http(exchange) = input { &exchange.told } else { &fresh };
-    let limits = Admission { limiter: &parts.limiter, told, now, full: parts.store.is_full(), large: None };
-    let Ok(view) = write.view(Some(&limits)) else { return Err(Failure::Unavailable) };
-    let careful = match input {
-        WriterInput::Tick(care) => *care == Care::Careful,
-        WriterInput::Http(exchange) => exchange.care == Care::Careful,
-        _ => false,
-    };
-    let scene = Scene { now, seed, view: &view, careful };
-    let borrowed = match input {
-        WriterInput::Commit(call) => return held(&view, call),
-        WriterInput::Http(exchange) => Input::Http(&exchange.request, &exchange.answers),
-        WriterInput::Answered(ticket, answer) => Input::Answered(ticket.clone(), answer.clone()),
-        WriterInput::Tick(_) => Input::Tick,
-        WriterInput::Used(credentials) => Input::Used(credentials),
-        WriterInput::FirstStart(answers) => Input::FirstStart(answers),
-    };
-    guarded(&parts.metrics, || parts.service.step(&borrowed, &scene))
-}
-
-/// Returns the changes of a step that ran on an edge node, if everything it read still holds.
-fn held(view: &dyn View, call: &CommitCall) -> Done {
-    match region::holds(view, &call.seen) {
-        Ok(true) => Ok(Output { changes: call.changes.clone(), ..Output::default() }),
-        Ok(false) => Err(Failure::Changed),
-        Err(stop) => Err(Failure::Stopped(stop)),
+        line.commit();
     }
 }
 

@@ -32,6 +32,12 @@ pub trait Backend: Send + Sync {
     /// Begins a commit; waits while another one is open.
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError>;
 
+    /// Returns whether the next commit may be decided over what one changes that is under way: its picture stays what it
+    /// was, and commits may be made on any thread.
+    fn decides_ahead(&self) -> bool {
+        false
+    }
+
     /// Reads rows that a step found missing, so that a picture has them; no file misses any.
     fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>>;
 
@@ -134,7 +140,7 @@ pub trait Picture: Send + Sync {
 }
 
 /// A commit that has begun: nobody else commits before it has ended.
-pub trait OpenWrite {
+pub trait OpenWrite: Send {
     /// Returns everything committed before.
     fn picture(&self) -> Result<Arc<dyn Picture>, StoreError>;
 

@@ -123,6 +123,10 @@ impl Backend for Embedded {
         })
     }
 
+    fn decides_ahead(&self) -> bool {
+        true
+    }
+
     fn load(&self, _: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {
         Box::pin(std::future::ready(Err(StoreError::of("rows cannot be read", &"a file misses none"))))
     }

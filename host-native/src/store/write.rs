@@ -1,7 +1,8 @@
-//! [`Write`]: an open write of a store. There is one at a time.
+//! [`Write`]: an open write of a store, and [`Commit`], what becomes of it. There is one at a time.
 //!
 //! Changes are laid over a snapshot and stay in memory until the commit: a row that many inputs of a group change, such
-//! as the set of all calls, is written once.
+//! as the set of all calls, is written once. The next write may be decided while a commit is under way: over what that
+//! one changes, so it is worth nothing if that one fails.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,34 +12,58 @@ use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
 use switchboard_core::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View};
 
-use super::backend::OpenWrite;
+use super::backend::{OpenWrite, Picture};
 use super::memory::{MemoryRows, parted};
 use super::rows::{Admission, RowsView};
 use super::{Store, StoreError, failed};
 use crate::seal::Seal;
 
 /// An open write: its changes become visible to new snapshots at the commit, all at once.
-pub struct Write {
-    open: Box<dyn OpenWrite>,
+pub struct Write<'s> {
+    store: &'s Store,
+    base: Base,
     changed: Layer,
-    seal: Arc<Seal>,
-    memory: Arc<MemoryRows>,
+}
+
+/// What a write is laid over.
+enum Base {
+    /// All that was committed: nobody else commits before this write has ended.
+    Committed(Box<dyn OpenWrite>),
+    /// What a commit changes that is under way, over all that was committed before it.
+    UnderWay(Arc<dyn Picture>, Arc<Layer>),
 }
 
 impl Store {
     /// Begins a write; waits while another one is open.
-    pub fn begin(&self) -> Result<Write, StoreError> {
-        let open = self.backend.begin()?;
-        let (seal, memory) = (Arc::clone(&self.seal), Arc::clone(&self.memory));
-        Ok(Write { open, changed: Layer::default(), seal, memory })
+    pub fn begin(&self) -> Result<Write<'_>, StoreError> {
+        Ok(Write { store: self, base: Base::Committed(self.backend.begin()?), changed: Layer::default() })
+    }
+
+    /// Begins the write after a commit that is about to be made, before it is: it is to be dropped if that one fails, and
+    /// committed only once that one was made, with no other between them. `None`: this store cannot.
+    pub fn begin_over(&self, commit: &Commit) -> Result<Option<Write<'_>>, StoreError> {
+        if !self.decides_ahead() {
+            return Ok(None);
+        }
+        let base = Base::UnderWay(commit.open.picture()?, Arc::clone(&commit.changed));
+        Ok(Some(Write { store: self, base, changed: Layer::default() }))
+    }
+
+    /// Returns whether a write may be decided while the commit before it is under way.
+    pub fn decides_ahead(&self) -> bool {
+        self.backend.decides_ahead()
     }
 }
 
-impl Write {
+impl Write<'_> {
     /// Returns a view of the rows with this write's changes.
     pub fn view<'w>(&'w self, limits: Option<&'w Admission<'w>>) -> Result<WriteView<'w>, StoreError> {
-        let before = RowsView::of(self.open.picture()?, &self.seal, &self.memory, limits);
-        Ok(WriteView { before, changed: &self.changed })
+        let (picture, under_way) = match &self.base {
+            Base::Committed(open) => (open.picture()?, None),
+            Base::UnderWay(picture, changed) => (Arc::clone(picture), Some(&**changed)),
+        };
+        let rows = RowsView::of(picture, &self.store.seal, &self.store.memory, limits);
+        Ok(Laid { below: Laid { below: rows, changed: under_way }, changed: Some(&self.changed) })
     }
 
     /// Adds the changes of a step.
@@ -51,9 +76,44 @@ impl Write {
         !self.changed.is_empty()
     }
 
-    /// Commits the changes durably, but for those of rows in memory: if there are no others, the backend is left alone.
+    /// Returns the commit of its changes.
+    pub fn into_commit(self) -> Result<Commit, StoreError> {
+        let Self { store, base, changed } = self;
+        let open = match base {
+            Base::Committed(open) => open,
+            Base::UnderWay(..) => store.backend.begin()?,
+        };
+        let (seal, memory) = (Arc::clone(&store.seal), Arc::clone(&store.memory));
+        Ok(Commit { open, changed: Arc::new(changed), seal, memory })
+    }
+
+    /// Commits the changes durably.
     pub fn commit(self) -> Result<(), StoreError> {
+        self.into_commit()?.make()
+    }
+
+    /// Drops the changes.
+    pub fn abort(self) -> Result<(), StoreError> {
+        match self.base {
+            Base::Committed(open) => open.abort(),
+            Base::UnderWay(..) => Ok(()),
+        }
+    }
+}
+
+/// The commit of a write, which any thread may make.
+pub struct Commit {
+    open: Box<dyn OpenWrite>,
+    changed: Arc<Layer>,
+    seal: Arc<Seal>,
+    memory: Arc<MemoryRows>,
+}
+
+impl Commit {
+    /// Commits the changes durably, but for those of rows in memory: if there are no others, the backend is left alone.
+    pub fn make(self) -> Result<(), StoreError> {
         let Self { open, changed, seal, memory } = self;
+        let changed = Arc::try_unwrap(changed).unwrap_or_else(|shared| (*shared).clone());
         let (durable, volatile) = parted(changed.into_changes());
         if durable.is_empty() {
             open.abort()?;
@@ -64,11 +124,6 @@ impl Write {
         memory.apply(&volatile);
         Ok(())
     }
-
-    /// Drops the changes.
-    pub fn abort(self) -> Result<(), StoreError> {
-        self.open.abort()
-    }
 }
 
 /// Seals a value that holds secrets.
@@ -78,38 +133,50 @@ fn sealed(seal: &Seal, change: Change) -> Result<Change, StoreError> {
     Ok(Change::Put(at, sealed.unwrap_or(value)))
 }
 
-/// View of an open write: its changes over the snapshot it began with.
-pub struct WriteView<'w> {
-    before: RowsView<'w>,
-    changed: &'w Layer,
+/// View of an open write: its changes, and those under way, over a snapshot.
+pub type WriteView<'w> = Laid<'w, Laid<'w, RowsView<'w>>>;
+
+/// A view with changes laid over it, if there are any.
+pub struct Laid<'l, V> {
+    below: V,
+    changed: Option<&'l Layer>,
 }
 
-impl View for WriteView<'_> {
+impl<V: View> View for Laid<'_, V> {
     fn get(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Stop> {
-        self.changed.get(&self.before, keys)
+        self.changed.map_or_else(|| self.below.get(keys), |changed| changed.get(&self.below, keys))
     }
 
     fn get_with(&self, keys: &[Key], look: &mut ValueVisitor<'_>) -> Result<(), Stop> {
-        self.changed.get_with(&self.before, keys, look)
+        match self.changed {
+            Some(changed) => changed.get_with(&self.below, keys, look),
+            None => self.below.get_with(keys, look),
+        }
     }
 
     fn scan(&self, range: Range<Key>, order: Order, limit: usize) -> Result<Vec<(Key, Bytes)>, Stop> {
-        self.changed.scan(&self.before, range, order, limit)
+        match self.changed {
+            Some(changed) => changed.scan(&self.below, range, order, limit),
+            None => self.below.scan(range, order, limit),
+        }
     }
 
     fn scan_with(&self, range: Range<Key>, order: Order, limit: usize, visit: &mut RowVisitor<'_>) -> Result<(), Stop> {
-        self.changed.scan_with(&self.before, range, order, limit, visit)
+        match self.changed {
+            Some(changed) => changed.scan_with(&self.below, range, order, limit, visit),
+            None => self.below.scan_with(range, order, limit, visit),
+        }
     }
 
     fn admit(&self, caller: Caller) -> Result<Option<Rate>, Stop> {
-        self.before.admit(caller)
+        self.below.admit(caller)
     }
 
     fn is_full(&self) -> bool {
-        self.before.is_full()
+        self.below.is_full()
     }
 
     fn owns(&self, account: u32) -> bool {
-        self.before.owns(account)
+        self.below.owns(account)
     }
 }

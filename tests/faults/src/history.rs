@@ -3,10 +3,10 @@
 //! Requests run through the core's `step` on the store's own open write, a few of them per commit, as in the writer of
 //! a host; now and then the store is closed and reopened.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
-use switchboard::store::{IntegrityCheck, Snapshot, Store, StoreError};
+use switchboard::store::{self, IntegrityCheck, Snapshot, Store, StoreError, Write};
 use switchboard_core::http::request::Request;
 use switchboard_core::key;
 use switchboard_core::memory::Memory;
@@ -98,7 +98,7 @@ pub struct Life {
     /// The disk in memory.
     pub disk: Disk,
     /// The store on the disk.
-    pub store: Store,
+    pub store: Arc<Store>,
     /// Acknowledged commits, the creation of the store first.
     pub commits: Vec<Commit>,
     /// Rows of all acknowledged commits.
@@ -115,7 +115,7 @@ impl Life {
     /// Creates the store of a seed on an empty disk, after its first start.
     pub fn begin(seed: u64) -> Result<Self, StoreError> {
         let disk = Disk::of(Image::default());
-        let store = disk.open(log_half_bytes(seed), IntegrityCheck::Quick)?;
+        let store = Arc::new(disk.open(log_half_bytes(seed), IntegrityCheck::Quick)?);
         let made = Commit { began: 0, acknowledged: disk.ops(), rows: digest_of(&Memory::default()) };
         let mut life = Self {
             disk,
@@ -140,25 +140,31 @@ impl Life {
         self.commits.push(commit);
     }
 
-    /// Commits one to four requests together; after an error none is acknowledged.
+    /// Commits one to four requests together; sometimes as many again, which are decided before that commit is made. After
+    /// an error none of a commit is acknowledged, nor any that was decided over it.
     pub fn commit(&mut self) -> Result<(), StoreError> {
-        let (began, made) = (self.disk.ops(), self.made.len());
-        match self.group() {
-            Ok(changes) if changes.is_empty() => Ok(()),
-            Ok(changes) => {
-                self.acknowledge(began, &changes);
-                Ok(())
-            }
-            Err(error) => {
-                self.made.truncate(made);
-                Err(error)
-            }
+        let (store, made) = (Arc::clone(&self.store), self.made.len());
+        let done = self.groups(&store);
+        if done.is_err() {
+            self.made.truncate(made);
         }
+        done
     }
 
-    fn group(&mut self) -> Result<Vec<Change>, StoreError> {
+    fn groups(&mut self, store: &Store) -> Result<(), StoreError> {
+        let mut write = store.begin()?;
+        let changes = self.decide(&mut write)?;
+        let commit = write.into_commit()?;
+        let next = if self.random.below(3) == 0 { store.begin_over(&commit)? } else { None };
+        let Some(mut next) = next else { return self.keep(&changes, commit) };
+        let later = self.decide(&mut next)?;
+        self.keep(&changes, commit)?;
+        self.keep(&later, next.into_commit()?)
+    }
+
+    /// Decides requests; returns what they change, but for what is in no file, and so no part of what a disk must keep.
+    fn decide(&mut self, write: &mut Write<'_>) -> Result<Vec<Change>, StoreError> {
         let mut changes = Vec::new();
-        let mut write = self.store.begin()?;
         for _ in 0..self.random.within(1..=4) {
             self.now = self.now.plus_seconds(self.random.below(3));
             let seed = self.random.seed();
@@ -172,20 +178,23 @@ impl Life {
             changes.extend_from_slice(&output.changes);
             self.learn(asked.and_then(|(_, kind)| kind), output);
         }
-        // What is in no file is no part of what a disk must keep.
-        changes.retain(|change| {
-            let (Change::Put(at, _) | Change::Delete(at)) = change;
-            !key::is_memory(at)
-        });
-        if changes.is_empty() {
-            return write.abort().map(|()| changes);
-        }
-        let mut tried = self.memory.clone();
-        tried.apply(&changes);
-        self.tried = Some(tried);
-        write.commit()?;
-        self.tried = None;
+        changes.retain(|change| !key::is_memory(change.key()));
         Ok(changes)
+    }
+
+    /// Makes a commit, which is acknowledged if it succeeds.
+    fn keep(&mut self, changes: &[Change], commit: store::Commit) -> Result<(), StoreError> {
+        if changes.is_empty() {
+            return commit.make();
+        }
+        let began = self.disk.ops();
+        let mut tried = self.memory.clone();
+        tried.apply(changes);
+        self.tried = Some(tried);
+        commit.make()?;
+        self.tried = None;
+        self.acknowledge(began, changes);
+        Ok(())
     }
 
     /// Checks that the store holds what was acknowledged; resolves whether a failed commit took effect.

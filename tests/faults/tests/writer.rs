@@ -46,6 +46,8 @@ enum Blocked {
 struct Gate {
     shut: Option<Blocked>,
     waiting: bool,
+    /// How many may pass though it is shut.
+    passes: u32,
 }
 
 impl Gated {
@@ -58,6 +60,15 @@ impl Gated {
         self.gate.1.notify_all();
     }
 
+    /// Lets one pass while the gate stays shut, and waits until the next one blocks.
+    fn let_one_pass(&self) {
+        let mut gate = self.gate.0.lock().expect("no panic");
+        (gate.passes, gate.waiting) = (1, false);
+        self.gate.1.notify_all();
+        drop(gate);
+        self.wait_for_it();
+    }
+
     /// Waits until something blocks.
     fn wait_for_it(&self) {
         let gate = self.gate.0.lock().expect("no panic");
@@ -68,7 +79,9 @@ impl Gated {
         let mut gate = self.gate.0.lock().expect("no panic");
         gate.waiting = gate.shut == Some(what);
         self.gate.1.notify_all();
-        drop(self.gate.1.wait_while(gate, |gate| gate.shut == Some(what)).expect("no panic"));
+        let wait = |gate: &mut Gate| gate.shut == Some(what) && gate.passes == 0;
+        let mut gate = self.gate.1.wait_while(gate, wait).expect("no panic");
+        gate.passes = 0;
     }
 
     fn file(&self, file: StoreFile) -> GatedFile {
@@ -212,6 +225,52 @@ async fn nothing_too_early(commits_before: u32) {
     assert_eq!([town.committed(1), town.committed(2)], [(1, Some(10)), (2, Some(20))]);
     assert_eq!(town.queue((1, Some(10)), 1, 12).await.expect("no panic"), Ok(()), "there is room again");
     assert_eq!(town.committed(1), (1, Some(12)));
+    town.end();
+}
+
+#[tokio::test]
+async fn what_is_decided_over_a_commit_is_told_after_it_and_fails_with_it() {
+    let town = Town::new();
+    // The first commit of a store makes its log.
+    assert_eq!(town.queue((9, None), 8, 0).await.expect("no panic"), Ok(()));
+    let value = |number| (1, Some(number));
+    town.queue((1, None), 1, 10).await.expect("no panic").expect("there is room");
+    for (trouble, end) in [(Trouble::None, 14), (Trouble::Full(0), 10)] {
+        town.disk.set(Some(Blocked::Writes));
+        let before = town.committed(1);
+        // A lone input is committed by the writer itself. What comes meanwhile is one group ...
+        let alone = town.queue((9, None), 7, 1);
+        a_while().await;
+        town.disk.wait_for_it();
+        let group = [town.queue(before, 1, 11), town.queue(value(11), 1, 12)];
+        a_while().await;
+        town.disk.let_one_pass();
+        assert_eq!(alone.await.expect("no panic"), Ok(()));
+        // ... over whose commit the next one is decided.
+        let over_it = [town.queue(value(12), 1, 13), town.queue(value(13), 1, 14)];
+        let against_it = town.queue(before, 3, 30);
+        a_while().await;
+        let all: Vec<_> = group.into_iter().chain(over_it).collect();
+        assert!(
+            all.iter().all(|queued| !queued.is_finished()) && !against_it.is_finished(),
+            "nothing is told too early"
+        );
+        assert_eq!(town.committed(1), before, "nothing is seen too early");
+        town.disk.disk.fail(trouble);
+        town.disk.set(None);
+        let is_kept = end == 14;
+        for queued in all {
+            let wanted = if is_kept { Ok(()) } else { Err(Failure::Unavailable) };
+            assert_eq!(queued.await.expect("no panic"), wanted);
+        }
+        let wanted = if is_kept { Failure::Changed } else { Failure::Unavailable };
+        assert_eq!(against_it.await.expect("no panic"), Err(wanted));
+        town.disk.disk.fail(Trouble::None);
+        // Reopens the store if it is closed.
+        let _ = town.queue((2, None), 2, 0).await;
+        assert_eq!([town.committed(1), town.committed(3)], [value(end), (3, None)]);
+        town.queue(value(end), 1, 10).await.expect("no panic").expect("there is room again");
+    }
     town.end();
 }
 
