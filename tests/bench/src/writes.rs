@@ -45,15 +45,6 @@ struct Turn {
     each: f64,
     /// Puts of each row once per commit, however many of its creates change the row.
     once: f64,
-    /// Puts of each row once per commit, in one phase and without quick repair.
-    one_phase: f64,
-}
-
-impl Turn {
-    /// Returns a create's rate over that in one phase, computed: only its puts would be faster, deciding it stays.
-    fn two_phases_over_one(&self) -> f64 {
-        1.0 - self.direct * (self.once.recip() - self.one_phase.recip())
-    }
 }
 
 /// Measures creates, alone and many at once.
@@ -62,7 +53,7 @@ pub fn print() -> Result<bool, Failed> {
     let stock = Stock::new(&folder.0, "store", ASSISTANTS, 10_000)?;
     println!("`make_call`; the middle of {TURNS} turns.\n");
     println!(
-        "| clients | over HTTP /s | p50 µs | p99 µs | CPU µs | bytes written | queue alone /s | same steps, no queue /s | each create's puts /s | each row once /s | the same in one phase /s |\n|---|---|---|---|---|---|---|---|---|---|---|"
+        "| clients | over HTTP /s | p50 µs | p99 µs | CPU µs | bytes written | queue alone /s | same steps, no queue /s | each create's puts /s | each row once /s |\n|---|---|---|---|---|---|---|---|---|---|"
     );
     let mut claims = Vec::new();
     for group in [1, GROUP] {
@@ -78,7 +69,6 @@ pub fn print() -> Result<bool, Failed> {
             middle(&|turn| turn.direct),
             middle(&|turn| turn.each),
             middle(&|turn| turn.once),
-            middle(&|turn| turn.one_phase),
         ];
         println!("| {group} | {} |", shown.map(|figure| format!("{figure:.0}")).join(" | "));
         if group > 1 {
@@ -91,13 +81,6 @@ pub fn print() -> Result<bool, Failed> {
                     middle(&|turn| turn.queued / turn.once),
                     "",
                 ),
-                Claim::at_least(
-                    "Puts by 64: two phases and quick repair over one phase",
-                    0.85,
-                    middle(&|turn| turn.once / turn.one_phase),
-                    "",
-                ),
-                Claim::stated("The same of creates, computed", format!("{:.2}", middle(&Turn::two_phases_over_one))),
             ]);
         }
         if group == 1 {
@@ -121,9 +104,9 @@ fn turn(folder: &Folder, stock: &Stock, group: u32) -> Result<Turn, Failed> {
     drop(server);
     let queued = queued(stock, group)?;
     let Direct { rate: direct, each, once } = direct(stock, group)?;
-    let puts = |commits, careful| Ok::<_, Failed>(bare::puts(&folder.0, commits, careful)? * f64::from(group));
-    let (each, one_phase, once) = (puts(&each, true)?, puts(&once, false)?, puts(&once, true)?);
-    Ok(Turn { served, queued, direct, each, once, one_phase })
+    let puts = |commits: &[_]| Ok::<_, Failed>(bare::puts(&folder.0, commits)? * f64::from(group));
+    let (each, once) = (puts(&each)?, puts(&once)?);
+    Ok(Turn { served, queued, direct, each, once })
 }
 
 /// Runs the same steps in this process, queued for a writer by `clients` clients; returns the rate.

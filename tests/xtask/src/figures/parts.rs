@@ -69,7 +69,7 @@ pub const PARTS: [Part; 25] = [
     Part {
         name: "creates",
         title: "Durable creates beside bare redb",
-        about: "Each is acknowledged after its commit is on the disk: two syncs. *Queue alone* is the server's writer in the bench's process, asked by so many at once. Bare puts are what was decided put into redb alone: all that each create changes, one after the other, or, as the service does, each row once a commit; what they leave out is to decide, more than half of a create's time in the writer. What one phase would gain a create is computed from what it gains its puts: the rest stays. The fewer rows a commit has, the more its second sync shows. By one connection HTTP adds four wakings of a thread, two more than a read takes.",
+        about: "Each is acknowledged after its record is on the disk, in the log: one sync. *Queue alone* is the server's writer in the bench's process, asked by so many at once; of 64 it decides some while others are committed. Bare puts are what was decided put into redb alone, with the two syncs of a durable commit: all that each create changes, one after the other, or, as the service does, each row once a commit; what they leave out is to decide, more than half of a create's time in the writer. By one connection HTTP adds four wakings of a thread, two more than a read takes.",
         measure: Measure::Program(BENCH, &["creates"], &["creates"]),
     },
     Part {
