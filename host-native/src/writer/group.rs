@@ -18,8 +18,9 @@ use crate::store::{Admission, Write};
 
 /// A group takes no more inputs once its steps have run this long, even if the queue is not empty.
 const TIME_MAX: Duration = Duration::from_millis(5);
-/// Nor after this many changed bytes, which are put into the table at the commit.
-const BYTES_MAX: usize = 32 << 20;
+/// Nor after this many changed bytes. They are in memory three times while the next group is decided: as what that one reads,
+/// as what is put into the table, and in its log.
+const BYTES_MAX: usize = 16 << 20;
 
 /// Inputs that were run, with the results that their callers are told once all is committed.
 #[derive(Default)]
