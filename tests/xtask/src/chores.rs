@@ -88,11 +88,19 @@ pub fn test(share: Share) -> Done {
     let excluded = UNTESTED.iter().chain(missing).flat_map(|name| ["--exclude", name]);
     programs::test(&["--workspace"].into_iter().chain(excluded).collect::<Vec<_>>())?;
     node_tests()?;
-    // The fuzzer uses one core, the documents the other.
-    beside(schemathesis::each_commit, || rustdoc().and_then(|()| purity()).and_then(|()| separation()))?;
-    licences()?;
+    // The fuzzer uses one core, whatever only looks at the code the other.
+    beside(schemathesis::each_commit, || looks(share))?;
     // Whoever listens and speaks in time does so alone.
-    if share == Share::All { voice::checks().and_then(|()| console::checks()) } else { Ok(()) }
+    if share == Share::All { voice::tests().and_then(|()| console::tests()) } else { Ok(()) }
+}
+
+/// Checks documentation, dependencies, types and format.
+fn looks(share: Share) -> Done {
+    rustdoc()?;
+    purity()?;
+    separation()?;
+    licences()?;
+    if share == Share::All { voice::looks().and_then(|()| console::looks()) } else { Ok(()) }
 }
 
 /// Does two chores at once.

@@ -10,14 +10,18 @@ const AT_ONCE: &str = "--test-concurrency=2";
 /// Builds the binary, and runs all checks of the console.
 pub fn run() -> Done {
     step("binary that serves the console", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
-    checks()
+    looks().and_then(|()| tests())
 }
 
-/// Runs all checks of the console; fails where Node or a package is missing.
-pub fn checks() -> Done {
+/// Checks types and format; fails where Node or a package is missing.
+pub fn looks() -> Done {
     let folder = root().join("console");
     packages(&folder)?;
-    step_in(&folder, "types and format of the console", "npm", &["run", "--silent", "check"], &[])?;
+    step_in(&folder, "types and format of the console", "npm", &["run", "--silent", "check"], &[])
+}
+
+/// Runs the tests, which need the packages.
+pub fn tests() -> Done {
     let files = test_files("console/test")?;
     let tests = ["--test", AT_ONCE].into_iter().chain(files.iter().map(String::as_str));
     let binary = [("SWITCHBOARD_BIN", text(&target()?.join("debug/switchboard")))];

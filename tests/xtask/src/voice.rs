@@ -13,12 +13,25 @@ const SOAK_MINUTES: &str = "45";
 /// Builds the binary, and runs all checks of the package.
 pub fn run() -> Done {
     step("binary that checks engines", "cargo", &["build", "--quiet", "-p", "switchboard"])?;
-    checks()
+    looks().and_then(|()| tests())
 }
 
-/// Runs all checks of the package with the binary that was built last, which checks engines; fails where Python or a package
-/// is missing.
-pub fn checks() -> Done {
+/// Checks types, lints and format; fails where Python or a package is missing.
+pub fn looks() -> Done {
+    python("lints of the voice engine", &["ruff", "check", "--quiet"])?;
+    python("format of the voice engine", &["ruff", "format", "--check", "--quiet"])?;
+    python("types of the voice engine", &["mypy"])
+}
+
+/// Runs the tests with the binary that was built last, which checks engines.
+pub fn tests() -> Done {
+    // Most of a test is waiting: two processes share them.
+    let tests = ["pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", "not long", "-p", "no:cacheprovider"];
+    python("tests of the voice engine", &tests)
+}
+
+/// Runs a module with the locked versions in the package's folder.
+fn python(name: &str, module: &[&str]) -> Done {
     let package = root().join("engines/voice");
     let home = target()?.join("voice");
     let python = text(&programs(&home, &package.join(LOCK))?.join("python"));
@@ -30,17 +43,7 @@ pub fn checks() -> Done {
         ("MYPY_CACHE_DIR", caches.clone()),
         ("RUFF_CACHE_DIR", caches),
     ];
-    // Most of a test is waiting: two processes share them.
-    let tests = ["pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", "not long", "-p", "no:cacheprovider"];
-    let checks: [(&str, &[&str]); 4] = [
-        ("lints of the voice engine", &["ruff", "check", "--quiet"]),
-        ("format of the voice engine", &["ruff", "format", "--check", "--quiet"]),
-        ("types of the voice engine", &["mypy"]),
-        ("tests of the voice engine", &tests),
-    ];
-    checks.iter().try_for_each(|(name, arguments)| {
-        step_in(&package, name, &python, &[&["-m"][..], arguments].concat(), &environment)
-    })
+    step_in(&package, name, &python, &[&["-m"][..], module].concat(), &environment)
 }
 
 /// Returns the command that holds latency against its aims, and in a long run soaks the engine twice.
