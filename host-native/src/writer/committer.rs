@@ -66,6 +66,6 @@ impl Drop for Committer {
 }
 
 /// Makes a commit. A damaged store may make redb panic: the thread goes on, and the group's callers get an error.
-pub(super) fn make(commit: Commit) -> Made {
+fn make(commit: Commit) -> Made {
     caught("a commit failed", || commit.make()).and_then(|made| made)
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::SyncSender;
 use switchboard_core::key::Topic;
 use switchboard_core::view::Stop;
 
-use super::committer::{Committer, make};
+use super::committer::Committer;
 use super::group::InputGroup;
 use super::{FAILED, Failure, Message, Queued, WriterContext};
 use crate::store::{Store, StoreError, Write, caught};
@@ -97,7 +97,7 @@ impl<'p> WriterLine<'p> {
     fn begin_commit(&mut self, write: Write<'p>, inputs: usize) -> Result<Begun, StoreError> {
         let commit = write.into_commit()?;
         let next = if inputs > 1 { self.parts.store.begin_over(&commit)? } else { None };
-        let Some(next) = next else { return make(commit).map(|()| Begun::Made) };
+        let Some(next) = next else { return commit.make().map(|()| Begun::Made) };
         self.write = Some(next);
         self.committer.begin(commit, self.queue.upgrade());
         Ok(Begun::UnderWay)
