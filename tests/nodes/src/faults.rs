@@ -59,7 +59,7 @@ struct Trial {
 impl Trial {
     /// Starts so many nodes, and a load.
     fn of(count: usize, seed: u64) -> Self {
-        let site = Site::new();
+        let site = Site::on_disk();
         let nodes: Vec<_> = (0..count).map(|number| site.node(&number.to_string())).collect();
         Self::over(site, nodes, seed)
     }

@@ -50,8 +50,13 @@ impl Site {
         Self { instance, login, folder: Folder::new() }
     }
 
-    /// Starts a server with usual settings, and makes the tables.
+    /// Starts a server with usual settings that never waits for a disk, and makes the tables.
     pub fn new() -> Self {
+        Self::with(Instance::options().in_memory())
+    }
+
+    /// Starts a server with usual settings, whatever it will hold, and makes the tables.
+    pub fn on_disk() -> Self {
         Self::with(Instance::options())
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,6 +31,10 @@ pub const HARNESS: &str = "harness";
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// How often another port is tried when somebody else took the one that was free.
 const PORT_TRIES: usize = 5;
+/// The file system that Linux keeps in memory.
+const MEMORY: &str = "/dev/shm";
+/// Bytes that are free there if there is room for a server.
+const ROOM: u64 = 2 << 30;
 /// Lines of its log that an error or a failed test shows.
 const LOG_LINES: usize = 40;
 
@@ -39,6 +43,7 @@ pub struct InstanceOptions {
     settings: Settings,
     identity: Option<Identity>,
     disk: Option<SmallDisk>,
+    is_in_memory: bool,
 }
 
 impl InstanceOptions {
@@ -57,6 +62,13 @@ impl InstanceOptions {
     /// Puts the data on a small disk.
     pub fn on(mut self, disk: SmallDisk) -> Self {
         self.disk = Some(disk);
+        self
+    }
+
+    /// Keeps the data in the machine's memory, where that has room: a disk that many tests write to stands still for
+    /// seconds now and then, and whoever waits for it is refused. What is stored outlives the server, as on a disk.
+    pub fn in_memory(mut self) -> Self {
+        self.is_in_memory = true;
         self
     }
 
@@ -82,7 +94,12 @@ impl InstanceOptions {
         fill: impl FnOnce(&Instance) -> Result<(), String>,
     ) -> Result<Instance, String> {
         let launch = Launch::new(self.disk.as_ref().map(SmallDisk::entrance).unwrap_or_default())?;
-        let folder = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
+        let made = if self.is_in_memory && has_room(Path::new(MEMORY)) {
+            TempDir::new_in(MEMORY)
+        } else {
+            tempfile::tempdir()
+        };
+        let folder = made.map_err(|error| format!("a temporary folder: {error}"))?;
         let configuration = Configuration::new(folder.path(), launch.account)?;
         if self.identity.is_some() {
             self.settings.extend(configuration.encryption());
@@ -112,6 +129,10 @@ impl InstanceOptions {
     }
 }
 
+fn has_room(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|told| told.f_bavail.saturating_mul(told.f_frsize) >= ROOM)
+}
+
 /// A PostgreSQL server on loopback. Its methods may be called from several threads. When it is dropped the server ends
 /// and its data go; if that is because a test fails, the end of its log is shown.
 pub struct Instance {
@@ -133,7 +154,7 @@ pub struct Instance {
 impl Instance {
     /// Returns the options of a server that is as its release comes, but for a few connections and little memory.
     pub fn options() -> InstanceOptions {
-        InstanceOptions { settings: defaults(), identity: None, disk: None }
+        InstanceOptions { settings: defaults(), identity: None, disk: None, is_in_memory: false }
     }
 
     /// Returns where it listens, running or not.

@@ -31,7 +31,7 @@ struct Pair {
 impl Pair {
     /// Makes a pair, and a load on a node over it.
     fn of(seed: u64) -> (Trial, Self) {
-        let site = Site::new();
+        let site = Site::on_disk();
         let standby = synchronous(&site.instance, "standby0");
         let (trial, proxy) = Trial::linked(site, seed);
         (trial, Self { proxy, primary: None, standby, made: 1 })
@@ -64,7 +64,7 @@ fn synchronous(primary: &Instance, name: &str) -> Instance {
 }
 
 pub fn links(wanted: u64, seed: u64) -> Row {
-    let (trial, proxy) = Trial::linked(Site::new(), seed);
+    let (trial, proxy) = Trial::linked(Site::on_disk(), seed);
     under_load("nothing is lost when links break, stall and lose answers", wanted, seed, trial, |trial| {
         proxy.cut();
         trial.more();
@@ -130,7 +130,7 @@ pub fn failovers(wanted: u64, seed: u64) -> Row {
 pub fn past(wanted: u64, seed: u64) -> Row {
     let claim = "a node ends when its database has lost commits";
     times(claim, wanted, seed, |number| {
-        let site = Site::new();
+        let site = Site::on_disk();
         let standby = site.instance.standby("standby").expect("a standby");
         let (mut trial, proxy) = Trial::linked(site, seed ^ number);
         let paused = trial.site.instance.pause_sender("standby").expect("it sends");

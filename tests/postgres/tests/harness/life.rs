@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::geteuid;
-use switchboard_postgres::{Instance, Login, PATIENCE, SqlSession, wait_until};
+use switchboard_postgres::{Instance, InstanceOptions, Login, PATIENCE, SqlSession, wait_until};
 use tokio_postgres::error::SqlState;
 
 use crate::repeat;
@@ -51,7 +51,16 @@ fn a_server_that_cannot_start_says_why() {
 
 #[test]
 fn killed_and_started_again_it_has_what_it_acknowledged() {
-    let instance = Instance::options().start().expect("a server");
+    kept_when_killed(Instance::options());
+}
+
+#[test]
+fn so_has_a_server_whose_data_are_in_memory() {
+    kept_when_killed(Instance::options().in_memory());
+}
+
+fn kept_when_killed(options: InstanceOptions) {
+    let instance = options.start().expect("a server");
     let (login, first) = with_table(&instance);
     let open = session(&instance, &login);
     open.run("BEGIN; INSERT INTO note VALUES (1)").expect("a transaction");
