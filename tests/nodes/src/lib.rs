@@ -3,6 +3,7 @@
 pub mod faults;
 pub mod shares;
 pub mod soak;
+pub mod streams;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use switchboard::serve;
 use switchboard_core::budget::{NODE_CONNECTIONS, PASSED};
 use switchboard_nodes::shares::second_that_passes_on;
+use switchboard_nodes::streams::follow;
 use switchboard_nodes::{Agency, Site, signal};
 use switchboard_tests::house::assistant;
 use switchboard_tests::server::{Server, Starting, call, send};
@@ -139,7 +140,7 @@ fn what_happens_at_one_node_wakes_who_waits_at_another() {
         assert_eq!(claimed["calls"][0]["call"]["id"], call, "{claimed}");
         call
     });
-    let mut lines = follow(&second, &format!("/api/user/calls/{claimed}/events"), &key);
+    let mut lines = follow(&second, &format!("/api/user/calls/{claimed}/events"), &key, 0);
     let events = json!({ "events": [{ "seq": 1, "type": "ringing" }] });
     post(&first, &format!("/engine/calls/{claimed}/events"), own, &events);
     assert!(lines.by_ref().take(50).any(|line| line.contains("ringing")), "it is told of");
@@ -215,19 +216,4 @@ fn post(node: &Server, path: &str, key: &str, body: &Value) -> Value {
     let (status, made) = call("POST", &format!("{}{path}", node.text("url")), key, Some(body));
     assert!((200..300).contains(&status), "{path}: {status} {made}");
     made
-}
-
-/// Returns the lines of a live stream, after its status.
-fn follow(node: &Server, path: &str, key: &str) -> impl Iterator<Item = String> + use<> {
-    let address = node.text("url").trim_start_matches("http://");
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    stream.set_read_timeout(Some(Duration::from_mins(1))).expect("a socket");
-    let head = format!(
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\nAccept: text/event-stream\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).expect("it is sent");
-    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line"));
-    let status = lines.next().expect("a status");
-    assert!(status.contains(" 200 "), "{status}");
-    lines
 }

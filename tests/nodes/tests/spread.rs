@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard_nodes::shares::{accounts_of, in_states, nodes_of, serves, spread, wait};
+use switchboard_nodes::streams::FeedReader;
 use switchboard_nodes::{Agency, Load, Site};
 use switchboard_tests::house::{assistant, trunk};
 use switchboard_tests::server::{Server, call};
@@ -195,6 +196,46 @@ fn a_node_that_is_drained_gives_its_accounts_up_and_refuses_nobody() {
         let nodes = in_states(&drained, token, &["draining", "gone"]);
         (accounts_of(&nodes[0]), accounts_of(&nodes[1])) == (ACCOUNTS as u64 + 1, 0)
     });
+}
+
+#[test]
+fn a_live_stream_ends_when_its_account_moves_and_is_taken_up_where_it_was() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    let nodes = [&first, &second];
+    spread(&site, &nodes);
+    let token = first.text("admin_token");
+    let agencies = accounts(&nodes, token);
+    // A call that is cancelled while it waits for an engine stands in the feed at once.
+    let happen = |node: &Server, agency: &Agency| {
+        let made = ask(node, "POST", "/api/user/assistant", &agency.key, Some(&assistant()));
+        let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
+        let id = ask(node, "POST", "/api/user/make_call", &agency.key, Some(&place))["call_id"].clone();
+        ask(node, "POST", &format!("/api/user/calls/{id}/hangup"), &agency.key, Some(&json!({})));
+        let feed = ask(node, "GET", "/api/user/events", &agency.key, None);
+        feed["last_seq"].as_u64().filter(|last| *last > 0).unwrap_or_else(|| panic!("nothing happened: {feed}"))
+    };
+    // Each is read at the node that has it, and at the one that passes it on.
+    let mut readers: Vec<_> =
+        agencies.iter().flat_map(|agency| nodes.map(|node| (agency, FeedReader::new(node, &agency.key)))).collect();
+    let read = |readers: &mut [(&Agency, FeedReader)], node: &Server| {
+        for pair in readers.chunks_mut(2) {
+            let last = happen(node, pair[0].0);
+            pair.iter_mut().for_each(|(_, reader)| reader.read_until(last));
+        }
+    };
+    read(&mut readers, &first);
+    let serving = in_states(&first, token, &["serving", "serving"]);
+    let goes = serving.iter().find(|node| accounts_of(node) > 1).expect("one of them has some");
+    ask(&second, "POST", &format!("/admin/nodes/{}/drain", goes["id"].as_str().expect("an id")), token, None);
+    wait("it keeps accounts", || accounts_of(&in_states(&first, token, &["draining", "serving"])[0]) == 0);
+    read(&mut readers, &second);
+    for (_, reader) in &readers {
+        assert!(reader.seen.iter().copied().eq(1..=reader.seen.len() as u64), "each once: {:?}", reader.seen);
+    }
+    // One of those that moved is the owner's, perhaps.
+    let ended = readers.iter().filter(|(_, reader)| reader.ends > 0).count() as u64;
+    assert!(ended.div_ceil(2) + 1 >= accounts_of(goes), "{ended} ended, {goes}");
 }
 
 /// Whoever shows no token is refused by its head: nothing of its body is waited for, or asked of other nodes.
