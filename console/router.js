@@ -34,6 +34,7 @@ export const ROUTES = [
   { pattern: "/operator/accounts/:id", module: "operator/account", role: "operator" },
   { pattern: "/operator/plans", module: "operator/plans", role: "operator" },
   { pattern: "/operator/engines", module: "operator/engines", role: "operator" },
+  { pattern: "/operator/nodes", module: "operator/nodes", role: "operator" },
   { pattern: "/operator/queues", module: "operator/queues", role: "operator" },
   { pattern: "/operator/store", module: "operator/store", role: "operator" },
   { pattern: "/operator/settings", module: "operator/settings", role: "operator" },

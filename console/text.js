@@ -140,6 +140,9 @@ export const text = {
     draft: "Draft",
     stopped: "Stopped",
     active: "Active",
+    serving: "Serving",
+    draining: "Draining",
+    gone: "Gone",
     inactive: "Inactive",
     processing: "Processing",
     empty: "Empty",
@@ -829,6 +832,21 @@ export const text = {
     email: "E-mail",
     api: "API",
     docs: "API explorer",
+  },
+
+  nodes: {
+    title: "Nodes",
+    one: "Node",
+    alone: "This service",
+    lanes: "Lanes",
+    lanesWords: "A lane is the one writer of some accounts",
+    loadWords: "Part of the time in which a lane had a commit under way",
+    words:
+      "Each node serves a share of the accounts, and passes on what is for another one. A service over a file is one node.",
+    drain: "Drain",
+    drainTitle: (/** @type {string} */ node) => `Drain ${node}?`,
+    drainWords:
+      "It gives its accounts to the others, and passes on what it is asked until it is stopped. Started again, it takes its share.",
   },
 
   operator: {

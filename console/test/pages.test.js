@@ -126,6 +126,58 @@ describe("pages", () => {
     await visit(tab, OPERATED);
   });
 
+  test("of nodes: one of several is drained, and the last one that serves is not", async () => {
+    const tab = await open(browser, service.url);
+    await signInOperator(tab, service.secrets.admin_token);
+    const node = (/** @type {number} */ number, /** @type {any} */ own) => ({
+      id: `01890a5d-ac96-774b-bcce-b30209${number}a8057`,
+      address: `10.0.0.${number}:7070`,
+      release: "0.9.0",
+      state: "serving",
+      lanes: [
+        { id: "1", seq: 4, accounts: 30 },
+        { id: "2", seq: null, accounts: 12 },
+      ],
+      load: 0.25,
+      seen_at: new Date().toISOString(),
+      ...own,
+    });
+    const data = [
+      node(1, {}),
+      node(2, { load: null }),
+      node(3, { state: "gone", lanes: [], release: null, seen_at: null }),
+    ];
+    /** @type {string[]} */
+    const drained = [];
+    await tab.page.setRequestInterception(true);
+    tab.page.on("request", (request) => {
+      const { pathname } = new URL(request.url());
+      const answer = (/** @type {number} */ status, /** @type {any} */ body) =>
+        request.respond({ status, contentType: "application/json", body: JSON.stringify(body) });
+      if (pathname === "/admin/nodes") return answer(200, { data });
+      if (!/^\/admin\/nodes\//.test(pathname)) return request.continue();
+      drained.push(`${request.method()} ${pathname}`);
+      data[0].state = "draining";
+      return answer(202, { message: "The node gives its accounts to the others." });
+    });
+    await go(tab, "/operator/nodes");
+    const press = async (/** @type {string} */ words) =>
+      (await tab.page.waitForSelector(`::-p-aria([name="${words}"][role="button"])`))?.click();
+    assert.match(
+      await tab.page.$eval("main tbody tr", (row) => row.textContent ?? ""),
+      /10\.0\.0\.1:7070.*Serving.*42.*25%/,
+    );
+    assert.deepEqual(await findings(tab.page), []);
+    await press("Drain: 10.0.0.1:7070");
+    await press("Drain");
+    await tab.page.waitForFunction(() =>
+      /gives its accounts/.test(document.querySelector(".toasts")?.textContent ?? ""),
+    );
+    assert.deepEqual(drained, [`POST /admin/nodes/${data[0].id}/drain`]);
+    await tab.page.waitForFunction(() => !document.querySelector("main tbody button"));
+    faultless(tab, "nodes");
+  });
+
   test("of a new account, which teach", async () => {
     const made = await world.operator("POST", "/admin/accounts", {
       email: "new@example.com",

@@ -33,6 +33,7 @@ const TONES = {
   unreachable: "bad",
   refused: "bad",
   deleting: "bad",
+  gone: "bad",
   busy: "warn",
   "no-answer": "warn",
   stopped: "warn",

@@ -54,6 +54,7 @@ export const NAVIGATION = [
       ["/operator", text.operator.accounts],
       ["/operator/plans", text.operator.plans],
       ["/operator/engines", text.operator.engines],
+      ["/operator/nodes", text.nodes.title],
       ["/operator/queues", text.operator.queues],
       ["/operator/store", text.operator.store],
       ["/operator/prices", text.operator.prices],

@@ -13,6 +13,7 @@ export const OPERATED = [
   "/operator/accounts/1",
   "/operator/plans",
   "/operator/engines",
+  "/operator/nodes",
   "/operator/queues",
   "/operator/store",
   "/operator/settings",
