@@ -834,6 +834,23 @@ export const text = {
     docs: "API explorer",
   },
 
+  talk: {
+    title: "Talk",
+    words:
+      "A call of this browser with the assistant as saved, through an engine that takes browsers. It costs what a call costs.",
+    begin: "Talk to it",
+    states: { idle: "", connecting: "Connecting…", live: "In the call" },
+    mute: "Mute",
+    end: "Hang up",
+    page: "The call's page",
+    insecure: "Browsers give a microphone only to pages that came over https, or from this machine.",
+    silent: "The microphone cannot be used: allow it for this page, and see that one is connected.",
+    unreachable: (/** @type {string} */ url) =>
+      `The engine cannot be reached at ${url}. If it was attached just now, load this page again.`,
+    lost: "The connection to the engine broke.",
+    failed: (/** @type {string} */ why) => `The call failed${why && `: ${why}`}.`,
+  },
+
   nodes: {
     title: "Nodes",
     one: "Node",

@@ -14,6 +14,7 @@ import { Embed } from "./assistant/embed.js";
 import { InboundHook } from "./assistant/inbound-hook.js";
 import { Preview } from "./assistant/preview.js";
 import { applies, place, sections } from "./assistant/sections.js";
+import { Talk } from "./assistant/talk.js";
 import { TryIt } from "./assistant/try-it.js";
 import { callColumns } from "./call/columns.js";
 
@@ -68,7 +69,7 @@ function Settings({ row, reload }) {
           html`<button type="button" key=${key} aria-pressed=${beside === key ? "true" : "false"}
             onClick=${() => setBeside(key)}>${words}</button>`,
       )}</div>
-      ${beside === "try" ? html`<${TryIt} row=${row} />` : html`<${Preview} row=${row} />`}
+      ${beside === "try" ? html`<${TryIt} row=${row} /><${Talk} row=${row} />` : html`<${Preview} row=${row} />`}
     </div></div>`;
 }
 

@@ -11,12 +11,15 @@ const WIDE = { width: 1360, height: 900 };
 
 /** @typedef {Awaited<ReturnType<typeof open>>} Tab */
 
-export async function launch() {
-  return puppeteer.launch(await options());
+/** @param {string[]} [more] further arguments of the browser */
+export async function launch(more = []) {
+  const { args = [], ...own } = await options();
+  return puppeteer.launch({ ...own, args: [...args, ...more] });
 }
 
-/** A tab that notes what should not happen. @param {import("puppeteer-core").Browser} browser @param {string} url of the console's server */
-export async function open(browser, url) {
+/** A tab that notes what should not happen. @param {import("puppeteer-core").Browser} browser @param {string} url of the console's server
+ * @param {string} [door] where an engine takes browsers */
+export async function open(browser, url, door = url) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   await page.setViewport(WIDE);
@@ -32,7 +35,8 @@ export async function open(browser, url) {
   });
   page.on("request", (request) => {
     const asked = request.url();
-    if (!asked.startsWith(url) && !/^(data|blob|about):/.test(asked)) faults.push(`foreign request: ${asked}`);
+    if (![url, door].some((own) => asked.startsWith(own)) && !/^(data|blob|about):/.test(asked))
+      faults.push(`foreign request: ${asked}`);
   });
   const tab = { page, url, faults, expected, context };
   return tab;

@@ -57,20 +57,26 @@ export function serve(port, service, { folder = true, from = () => null } = {}) 
     const page = path === "/" || (path.startsWith("/console/") && !extname(path));
     if (path === "/widget.js") return answer.writeHead(200, OF_WIDGET).end(widget());
     if (page && asked.method === "GET" && (asked.headers.accept ?? "").includes("text/html"))
-      return send(answer, "index.html");
+      return policy(service).then((allowed) => send(answer, "index.html", allowed));
     if (path.startsWith("/console/") && TYPES[extname(path)]) return send(answer, path.slice("/console/".length));
     return pass(asked, answer, service);
   });
   return new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve(server)));
 }
 
-/** @param {import("node:http").ServerResponse} answer @param {string} name */
-function send(answer, name) {
+/** What a service allows its own console: besides the least, where its engines take browsers. @param {string} service */
+async function policy(service) {
+  const page = await fetch(new URL("/console/", service), { headers: { accept: "text/html" } }).catch(() => null);
+  return page?.headers.get("content-security-policy") ?? CSP;
+}
+
+/** @param {import("node:http").ServerResponse} answer @param {string} name @param {string} [allowed] */
+function send(answer, name, allowed = CSP) {
   const file = normalize(join(FOLDER, name));
   if (!file.startsWith(FOLDER) || !existsSync(file) || !statSync(file).isFile()) return answer.writeHead(404).end();
   answer.writeHead(200, {
     "content-type": TYPES[extname(file)],
-    "content-security-policy": CSP,
+    "content-security-policy": allowed,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
