@@ -54,7 +54,7 @@ const USAGE: &str = "usage: cargo xtask bench NAME
   lists            pages beside SQLite
   steps            what a step consists of
   edge WASMTIME COMPONENTS  nodes at the edge
-  stock DIR CALLS  makes a store to look at by hand, and prints its key
+  stock DIR CALLS [ASSISTANTS]  makes a store to look at, and prints its key
   pairs BINARY [PAIRS]  processor time beside another build of the service, in alternating pairs
   commits BINARY [CALLS…]  commits beside another build of the service, whose bench stands beside it
   peer PROGRAM     openvox-core, whose command that is, on the same operations";
@@ -81,6 +81,12 @@ fn numbers(sizes: &[&str]) -> Result<Vec<u32>, Failed> {
     }
 }
 
+fn stock(folder: &str, assistants: u32, calls: u32) -> Result<bool, Failed> {
+    let stock = fill::Stock::new(Path::new(folder), "store", assistants, calls)?;
+    println!("{}", stock.key);
+    Ok(true)
+}
+
 /// Runs the named benchmark; returns whether every claim was met.
 fn carry_out(words: &[&str]) -> Result<bool, Failed> {
     match words {
@@ -92,10 +98,8 @@ fn carry_out(words: &[&str]) -> Result<bool, Failed> {
         ["growth", sizes @ ..] => growth::print(&numbers(sizes)?),
         ["imports"] => imports::print(50_000),
         ["imports", lines] => imports::print(lines.parse()?),
-        ["stock", folder, calls] => {
-            println!("{}", fill::Stock::new(Path::new(folder), "store", fill::ASSISTANTS, calls.parse()?)?.key);
-            Ok(true)
-        }
+        ["stock", folder, calls] => stock(folder, fill::ASSISTANTS, calls.parse()?),
+        ["stock", folder, calls, assistants] => stock(folder, assistants.parse()?, calls.parse()?),
         ["search"] => search::print(),
         ["day"] => day::print(300, None),
         ["day", seconds] => day::print(seconds.parse()?, None),

@@ -1,5 +1,8 @@
 //! Nodes over PostgreSQL: their reads beside those of a store on disk, their creates beside bare commits of the same rows,
-//! what one passes on to another, and two beside one.
+//! what one passes on to another, two beside one, and what a PostgreSQL that is far away costs.
+
+mod bare;
+mod far;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,13 +10,13 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use switchboard::store::Store;
 use switchboard_claims::{Claim, tell};
-use switchboard_core::store::Change;
+use switchboard_core::http::request::Request;
 use switchboard_postgres::Instance;
-use tokio::runtime::Runtime;
-use tokio_postgres::{Client, NoTls, Statement};
 
+use self::bare::Bare;
 use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
+use crate::inside::post;
 use crate::load::{Figures, Load, each, get, run, sent};
 use crate::server::{Server, cpu_ms};
 use crate::turns::middle;
@@ -33,9 +36,6 @@ const CALLS: u32 = 1_000;
 const COMMITS: u32 = 100;
 /// How long nodes may take to share the accounts out.
 const SETTLED: Duration = Duration::from_secs(20);
-/// Puts rows as they are, and drops others, in one statement.
-const PUT: &str = "WITH gone AS (DELETE FROM bare WHERE key = ANY($3)) INSERT INTO bare \
-    SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
 /// A PostgreSQL with a store, and a node over it.
 struct Site {
@@ -59,10 +59,15 @@ pub fn print() -> Result<bool, Failed> {
     let folder = Folder::new("nodes")?;
     let stock = Stock::new(&folder.0, "redb", ASSISTANTS, CALLS)?;
     let embedded = Server::service(&stock.data)?;
+    let rows = Folder::new("rows")?;
+    let source = Stock::new(&rows.0, "rows", ASSISTANTS, CALLS)?;
     let site = Site::new(&folder.0)?;
+    let bare = Bare::new(&site.instance.config())?;
     let mut claims = reads(&embedded, &stock.key, &site)?;
-    claims.extend(creates(&embedded, &stock, &site)?);
-    claims.extend(two(&folder.0, &site)?);
+    claims.extend(creates(&embedded, &stock, &source, &site, &bare)?);
+    claims.extend(several(&folder.0, &site, &bare)?);
+    let alone = commits(&source.data, &[call(&source.key, BODY)], 1, COMMITS)?;
+    claims.extend(far::far(&folder.0, &site.instance, &alone)?);
     Ok(tell(&claims)?)
 }
 
@@ -71,9 +76,7 @@ impl Site {
         let instance = Instance::options().start()?;
         let url = instance.create_database("calls")?.url(instance.address());
         Store::init(&url)?;
-        let first = node(folder, "first", &url)?;
-        let made = (0..ASSISTANTS).map(|number| assistant(&format!("Assistant {number}")).to_string());
-        each(&first, made.map(|body| sent("POST", &first.key, "/user/assistant", &body)).collect())?;
+        let first = stocked(folder, "first", &url)?;
         each(&first, (0..CALLS).map(|_| sent("POST", &first.key, "/user/make_call", BODY)).collect())?;
         Ok(Self { instance, url, first })
     }
@@ -99,6 +102,25 @@ impl Site {
 
 fn node(folder: &Path, name: &str, url: &str) -> Result<Server, Failed> {
     Server::service_with(&folder.join(name), &["--engine", "none", "--store", url])
+}
+
+/// Starts the first node over a store; its owner has assistants.
+fn stocked(folder: &Path, name: &str, url: &str) -> Result<Server, Failed> {
+    let first = node(folder, name, url)?;
+    let made = (0..ASSISTANTS).map(|number| assistant(&format!("Assistant {number}")).to_string());
+    each(&first, made.map(|body| sent("POST", &first.key, "/user/assistant", &body)).collect())?;
+    Ok(first)
+}
+
+/// Returns a request inside this process that places a call.
+fn call(key: &str, body: &str) -> Request {
+    post(key, "/user/make_call", "application/json", body)
+}
+
+/// Returns how many calls of one account a second a server places.
+fn create(server: &Server, key: &str, clients: u32) -> Result<f64, Failed> {
+    let key = key.to_owned();
+    Ok(run(server, Load::full(clients, SPAN), move |_| sent("POST", &key, "/user/make_call", BODY))?.rate)
 }
 
 fn read(server: &Server, key: &str, target: &'static str, connections: u32) -> Result<Figures, Failed> {
@@ -136,20 +158,13 @@ fn reads(embedded: &Server, key: &str, site: &Site) -> Result<Vec<Claim>, Failed
 }
 
 /// Measures creates beside bare commits of the same rows, and beside a store on disk.
-fn creates(embedded: &Server, stock: &Stock, site: &Site) -> Result<Vec<Claim>, Failed> {
+fn creates(embedded: &Server, stock: &Stock, source: &Stock, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed> {
     let mut claims = Vec::new();
-    let create = |server: &Server, key: &str, clients: u32| -> Result<f64, Failed> {
-        let key = key.to_owned();
-        Ok(run(server, Load::full(clients, SPAN), move |_| sent("POST", &key, "/user/make_call", BODY))?.rate)
-    };
-    let rows = Folder::new("rows")?;
-    let source = Stock::new(&rows.0, "rows", ASSISTANTS, CALLS)?;
-    let bare = Bare::new(site)?;
     println!(
         "| creates, clients | on disk /s | by a node /s | bare /s | PostgreSQL µs | bare µs | log, bytes | bare bytes |\n|---|---|---|---|---|---|---|---|"
     );
     for group in [1, GROUP] {
-        let commits = commits(&source, group, COMMITS)?;
+        let commits = commits(&source.data, &[call(&source.key, BODY)], group, COMMITS)?;
         let mut turns = Vec::new();
         for _ in 0..TURNS {
             let disk = create(embedded, &stock.key, group)?;
@@ -199,66 +214,12 @@ fn creates(embedded: &Server, stock: &Stock, site: &Site) -> Result<Vec<Claim>, 
     Ok(claims)
 }
 
-/// A connection to PostgreSQL that puts rows into a table of its own. It stays open: what PostgreSQL took for it is seen
-/// while it does.
-struct Bare {
-    runtime: Runtime,
-    client: Client,
-    put: Statement,
-}
-
-impl Bare {
-    fn new(site: &Site) -> Result<Self, Failed> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let (client, put) = runtime.block_on(async {
-            let (client, connection) = site.instance.config().connect(NoTls).await?;
-            tokio::spawn(connection);
-            let table = "CREATE TABLE bare (key bytea PRIMARY KEY, value bytea NOT NULL) WITH (fillfactor = 80)";
-            client.batch_execute(table).await?;
-            let put = client.prepare(PUT).await?;
-            Ok::<_, Failed>((client, put))
-        })?;
-        Ok(Self { runtime, client, put })
-    }
-
-    /// Returns how many commits a second PostgreSQL makes of these rows, from an empty table.
-    fn puts(&self, commits: &[Vec<Change>]) -> Result<f64, Failed> {
-        self.runtime.block_on(async {
-            self.client.batch_execute("TRUNCATE bare").await?;
-            let (began, mut made) = (Instant::now(), 0);
-            for changes in commits.iter().cycle() {
-                commit(&self.client, &self.put, changes).await?;
-                made += 1;
-                if began.elapsed() > SPAN {
-                    break;
-                }
-            }
-            Ok(f64::from(made) / began.elapsed().as_secs_f64())
-        })
-    }
-}
-
-async fn commit(client: &Client, put: &Statement, changes: &[Change]) -> Result<(), Failed> {
-    let (mut keys, mut values, mut gone) = (Vec::new(), Vec::new(), Vec::new());
-    for change in changes {
-        match change {
-            Change::Put(key, value) => {
-                keys.push(key.as_slice());
-                values.push(value.as_slice());
-            }
-            Change::Delete(key) => gone.push(key.as_slice()),
-        }
-    }
-    client.execute(put, &[&keys, &values, &gone]).await?;
-    Ok(())
-}
-
-/// Measures what one node passes on to another, and two nodes beside one.
-fn two(folder: &Path, site: &Site) -> Result<Vec<Claim>, Failed> {
+/// Measures many accounts: one node beside bare commits, two nodes beside one, and what one passes on to the other.
+fn several(folder: &Path, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed> {
     let first = &site.first;
-    let creates = (0..ACCOUNTS).map(|number| account(first, number)).collect::<Result<Vec<_>, Failed>>()?;
+    let creates = accounts(first)?;
     let create = |server: &Server, connections: u32| -> Result<f64, Failed> {
-        let creates = creates.clone();
+        let creates: Vec<_> = creates.iter().map(|(key, body)| sent("POST", key, "/user/make_call", body)).collect();
         // Each connection goes around them from another one.
         let request = move |turn: u64| {
             let at = usize::try_from((turn >> 32) + (turn & u64::from(u32::MAX))).unwrap_or_default();
@@ -266,7 +227,13 @@ fn two(folder: &Path, site: &Site) -> Result<Vec<Claim>, Failed> {
         };
         Ok(run(server, Load::full(connections, SPAN), request)?.rate)
     };
-    let alone = middle_rate(|| create(first, GROUP))?;
+    let rows = folder.join("many");
+    let same = accounts(&Server::service(&rows)?)?;
+    let requests: Vec<_> = same.iter().map(|(key, body)| call(key, body)).collect();
+    let commits = commits(&rows, &requests, GROUP, COMMITS)?;
+    let beside = (0..TURNS).map(|_| Ok((create(first, GROUP)?, bare.puts(&commits)? * f64::from(GROUP))));
+    let beside = beside.collect::<Result<Vec<_>, Failed>>()?;
+    let alone = middle(&beside, |(served, _)| *served);
     let second = node(folder, "second", &site.url)?;
     let served = "SELECT count(DISTINCT l.node) FROM switchboard.lane l JOIN switchboard.slot s ON s.lane = l.id WHERE NOT l.dead";
     let began = Instant::now();
@@ -286,6 +253,12 @@ fn two(folder: &Path, site: &Site) -> Result<Vec<Claim>, Failed> {
     let together = middle_rate(both)?;
     let mut claims = vec![
         Claim::stated(format!("Creates by {GROUP} of {ACCOUNTS} accounts, one node"), format!("{alone:.0} /s")),
+        Claim::at_least(
+            "The same over bare commits of the same rows",
+            0.8,
+            middle(&beside, |(served, bare)| served / bare),
+            "",
+        ),
         Claim::at_least("The same by two nodes on the same cores over one", 0.9, together / alone, ""),
     ];
     let target = "/user/assistant/1";
@@ -312,8 +285,12 @@ fn middle_rate(measure: impl Fn() -> Result<f64, Failed>) -> Result<f64, Failed>
     Ok(middle(&rates, |rate| *rate))
 }
 
-/// Makes an account with an assistant; returns the request that places a call by it.
-fn account(server: &Server, number: usize) -> Result<Vec<u8>, Failed> {
+/// Makes accounts with an assistant each; returns their keys and the body that places a call by that assistant.
+fn accounts(server: &Server) -> Result<Vec<(String, String)>, Failed> {
+    (0..ACCOUNTS).map(|number| account(server, number)).collect()
+}
+
+fn account(server: &Server, number: usize) -> Result<(String, String), Failed> {
     let operate = |path: &str, body: String| {
         server.curl_as(&server.admin, "POST", path, &["-H", "Content-Type: application/json", "-d", &body])
     };
@@ -324,5 +301,5 @@ fn account(server: &Server, number: usize) -> Result<Vec<u8>, Failed> {
     let made =
         server.curl_as(&key, "POST", "/user/assistant", &["-H", "Content-Type: application/json", "-d", &body])?;
     let call = json!({ "phone_number": "+40700000001", "assistant_id": made["data"]["id"] }).to_string();
-    Ok(sent("POST", &key, "/user/make_call", &call))
+    Ok((key, call))
 }

@@ -1,7 +1,7 @@
 //! Durable creates: through the server, through its writer's queue alone, through the same steps without a queue, and
-//! as
-//! bare puts.
+//! as bare puts.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -178,23 +178,23 @@ fn direct(stock: &Stock, group: u32) -> Result<Direct, Failed> {
         commits += 1;
     }
     let rate = f64::from(commits * group) / began.elapsed().as_secs_f64();
-    let [each, once] = changes(&inside, &request, group, PUT)?;
+    let [each, once] = changes(&inside, &[request], group, PUT)?;
     Ok(Direct { rate, each, once })
 }
 
-/// Returns what some commits of creates change on a store: each row once a commit.
-pub fn commits(stock: &Stock, group: u32, count: u32) -> Result<Vec<Vec<Change>>, Failed> {
-    let inside = Inside::open(&stock.data)?;
-    let [_, once] = changes(&inside, &post(&stock.key, "/user/make_call", "application/json", BODY), group, count)?;
+/// Returns what some commits of these requests, one after the other, change on a store: each row once a commit.
+pub fn commits(data: &Path, requests: &[Request], group: u32, count: u32) -> Result<Vec<Vec<Change>>, Failed> {
+    let [_, once] = changes(&Inside::open(data)?, requests, group, count)?;
     Ok(once)
 }
 
-/// Commits so many groups of a request; returns what each changes: step by step, and each row once.
-fn changes(inside: &Inside, request: &Request, group: u32, count: u32) -> Result<[Vec<Vec<Change>>; 2], Failed> {
+/// Commits so many groups of requests; returns what each changes: step by step, and each row once.
+fn changes(inside: &Inside, requests: &[Request], group: u32, count: u32) -> Result<[Vec<Vec<Change>>; 2], Failed> {
     let (mut each, mut once) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let mut changed = Vec::new();
-        inside.group(std::iter::repeat_n(request, group as usize), |changes| changed.extend_from_slice(changes))?;
+        let requests = requests.iter().cycle().take(group as usize);
+        inside.group(requests, |changes| changed.extend_from_slice(changes))?;
         let mut laid = Layer::default();
         laid.apply(changed.iter().cloned());
         each.push(changed);
