@@ -112,3 +112,19 @@ test("an engine that ends the call, or is lost, gives the page its button back",
   assert.equal(await page.$("main [role=alert]"), null);
   faultless({ page, ...tab }, "ended");
 });
+
+test("whoever leaves the page while it connects leaves the call", async () => {
+  await door.attach();
+  const { page, ...tab } = await opened();
+  const before = door.call();
+  await press(page, "Talk to it");
+  await go({ page, ...tab }, "/calls");
+  await until(async () => door.call() > before, "the door is shown a token all the same");
+  const told = door.commands.length;
+  await until(
+    async () => (await door.report(), door.commands.slice(told).some(({ type }) => type === "hangup")),
+    "it is hung up",
+  );
+  await door.report({ type: "failed", reason: "hangup" });
+  faultless({ page, ...tab }, "left");
+});

@@ -60,7 +60,14 @@ function useLine(row) {
   const [muted, setMuted] = useState(false);
   /** Lets everything go, and hangs up a call that is not over. @type {{ current: (isOver: boolean) => void }} */
   const leave = useRef((/** @type {boolean} */ _) => {});
-  useEffect(() => () => leave.current(false), []);
+  const gone = useRef(false);
+  useEffect(
+    () => () => {
+      gone.current = true;
+      leave.current(false);
+    },
+    [],
+  );
 
   const over = (/** @type {boolean} */ isOver) => {
     leave.current(isOver);
@@ -92,15 +99,16 @@ function useLine(row) {
         close(made);
         if (!isOver) post(`/user/calls/${made.id}/hangup`).catch(() => {});
       };
+      if (gone.current) return leave.current(false);
       made.connection.addEventListener("connectionstatechange", () => {
         if (!["failed", "closed"].includes(made.connection.connectionState)) return;
         setError(text.talk.lost);
         over(false);
       });
-      setLine(made);
+      return setLine(made);
     } catch (failure) {
       setState("idle");
-      setError(/** @type {Error} */ (failure).message);
+      return setError(/** @type {Error} */ (failure).message);
     }
   };
   const mute = () => {
