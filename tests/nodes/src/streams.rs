@@ -57,12 +57,11 @@ impl<'n> FeedReader<'n> {
     /// As [`follow`] does.
     pub fn read_until(&mut self, number: u64) {
         while self.seen.last().is_none_or(|last| *last < number) {
-            match self.lines.next() {
-                Some(line) => self.seen.extend(line.strip_prefix("id: ").and_then(|id| id.parse::<u64>().ok())),
-                None => {
-                    self.ends += 1;
-                    self.lines = feed(self.node, self.key, self.seen.last().copied().unwrap_or_default());
-                }
+            if let Some(line) = self.lines.next() {
+                self.seen.extend(line.strip_prefix("id: ").and_then(|id| id.parse::<u64>().ok()));
+            } else {
+                self.ends += 1;
+                self.lines = feed(self.node, self.key, self.seen.last().copied().unwrap_or_default());
             }
         }
     }
