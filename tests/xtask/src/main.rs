@@ -12,13 +12,16 @@ mod server;
 mod tidy;
 mod voice;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use chores::Build;
 
 const USAGE: &str = "usage: cargo xtask test [--all] | voice | nodes | console | component | edge | openapi | docs | book | js | bench | hosts | clients | schemathesis | sim | fuzz | faults | attacks | pairs | figures";
 
 fn main() -> ExitCode {
+    if std::env::vars().any(|(name, _)| is_of_cargo(&name)) {
+        return again();
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
@@ -50,6 +53,31 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether cargo tells by this variable which package it runs. Build scripts look at them too: what a chore has built with
+/// ours would be built anew by hand, and the other way around.
+fn is_of_cargo(name: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|known| name.starts_with(known))
+}
+
+/// Runs this program without these variables.
+fn again() -> ExitCode {
+    let run = std::env::current_exe().and_then(|program| {
+        let mut command = Command::new(program);
+        command.args(std::env::args_os().skip(1));
+        for (name, _) in std::env::vars().filter(|(name, _)| is_of_cargo(name)) {
+            command.env_remove(name);
+        }
+        command.status()
+    });
+    match run {
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
         Err(error) => {
             eprintln!("xtask: {error}");
             ExitCode::FAILURE
