@@ -13,6 +13,7 @@ use super::duty::Duty;
 use super::fence::{Id, draw};
 use super::link::DatabaseLink;
 use super::lookout::{Look, Lookout, Sighting};
+use super::picture::RowMemory;
 use super::target::DatabaseTarget;
 use super::{Driver, Node, Postgres, ownership, recut, schema};
 use crate::clock::Clock;
@@ -44,6 +45,8 @@ pub(super) struct Presence {
     pub address: String,
     /// How much of its time it commits.
     pub duty: Arc<Duty>,
+    /// What its lanes have for rows.
+    pub memory: RowMemory,
     /// Whether it takes no more rows.
     is_leaving: Arc<AtomicBool>,
 }
@@ -75,7 +78,13 @@ pub struct ClusterEvents {
 impl Presence {
     /// Draws an id for a process that others reach at an address.
     pub fn of(address: &str) -> Result<Self, StoreError> {
-        Ok(Self { id: draw()?, address: address.to_owned(), duty: Arc::default(), is_leaving: Arc::default() })
+        Ok(Self {
+            id: draw()?,
+            address: address.to_owned(),
+            duty: Arc::default(),
+            memory: RowMemory::default(),
+            is_leaving: Arc::default(),
+        })
     }
 
     /// Shows that the process is there, and forgets those that no longer are.

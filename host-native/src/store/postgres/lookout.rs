@@ -239,7 +239,7 @@ pub(super) async fn begun(
     }
     let fence = Fence::of(target.clone(), lane.id, lane.token);
     Ok(Some(Node {
-        rows: Arc::new(RwLock::new(Rows::of(known, shared))),
+        rows: Arc::new(RwLock::new(Rows::of(known, shared, &presence.memory))),
         lane: Arc::new(Mutex::new(Lane { fence, unsettled: Vec::new() })),
         loader: Mutex::new(Loader::of(target.clone(), lane.id)),
         seq: tokio::sync::watch::Sender::new(0),

@@ -16,6 +16,8 @@ use crate::store::backend::StoreEnd;
 const BEAT: Duration = Duration::from_secs(1);
 /// A sign of life.
 pub(super) const SIGN: &str = "UPDATE lane SET beat = beat + 1 WHERE id = $1 AND NOT dead RETURNING seq";
+/// How often rows are forgotten between two signs of life; each time is short.
+const SHRINKS: usize = 64;
 /// How long giving the rows up may take.
 const END: Duration = Duration::from_secs(2);
 
@@ -29,6 +31,7 @@ pub(super) async fn live(node: Weak<Node>) {
             return;
         }
         settle(&node).await;
+        shrink(&node).await;
         if link.is_none() {
             link = DatabaseLink::to(&node.target).await.ok();
         }
@@ -40,6 +43,16 @@ pub(super) async fn live(node: Weak<Node>) {
         if !node.slots.is_all() {
             let _ = node.load(Vec::new()).await;
         }
+    }
+}
+
+/// Gives up memory for rows that another lane has taken: a lane in which nothing happens would keep it.
+async fn shrink(node: &Node) {
+    for _ in 0..SHRINKS {
+        if !node.rows.write().shrink() {
+            return;
+        }
+        tokio::task::yield_now().await;
     }
 }
 

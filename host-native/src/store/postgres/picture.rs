@@ -1,7 +1,7 @@
-//! [`Rows`]: what a lane has at hand, of one moment; [`Now`]: the view of a step on it.
+//! [`Rows`]: what a lane has at hand, of one moment, in its part of the [`RowMemory`]; [`Now`]: the view of a step on it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::{ArcRwLockReadGuard, RawRwLock};
 use switchboard_core::key::{self, Space};
@@ -13,10 +13,39 @@ use super::rows::KnownRows;
 use super::shared::Logged;
 use crate::store::backend::Picture;
 
-/// Memory for rows, bytes.
+/// Memory of a process for rows, bytes.
 const MEMORY_BYTES: usize = 256 << 20;
 /// Entries that are looked at for one to forget, after each change of what is at hand: a reader waits for no more.
 const LOOKS: usize = 4_096;
+
+/// The memory of a process for rows: each of its lanes has an equal part.
+#[derive(Clone, Default)]
+pub(super) struct RowMemory {
+    lanes: Arc<AtomicUsize>,
+}
+
+/// A lane's part of it, until it is dropped.
+struct MemoryPart(RowMemory);
+
+impl RowMemory {
+    /// Takes a part, by which those of the other lanes become smaller.
+    fn part(&self) -> MemoryPart {
+        self.lanes.fetch_add(1, Ordering::Relaxed);
+        MemoryPart(self.clone())
+    }
+}
+
+impl MemoryPart {
+    fn bytes(&self) -> usize {
+        MEMORY_BYTES / self.0.lanes.load(Ordering::Relaxed).max(1)
+    }
+}
+
+impl Drop for MemoryPart {
+    fn drop(&mut self) {
+        self.0.lanes.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// How far a lane's rows and the shared rows have come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,15 +60,16 @@ pub(super) struct Moment {
 pub(super) struct Rows {
     pub known: KnownRows,
     pub at: Moment,
+    memory: MemoryPart,
     /// The moment when rows were last forgotten: what was read before may be older than what they said.
     forgotten: Moment,
 }
 
 impl Rows {
     /// Begins with what is known of a lane that was just made, after so many changes of shared rows.
-    pub fn of(known: KnownRows, shared: i64) -> Self {
+    pub fn of(known: KnownRows, shared: i64, memory: &RowMemory) -> Self {
         let at = Moment { seq: 0, shared };
-        Self { known, at, forgotten: at }
+        Self { known, at, memory: memory.part(), forgotten: at }
     }
 
     /// Returns whether what was read at a moment may be added.
@@ -68,10 +98,14 @@ impl Rows {
         }
     }
 
-    pub fn shrink(&mut self) {
-        if self.known.shrink(MEMORY_BYTES, LOOKS) {
+    /// Forgets some of what was not used for longest while there is more than the lane's part; returns whether there
+    /// still is.
+    pub fn shrink(&mut self) -> bool {
+        let most = self.memory.bytes();
+        if self.known.shrink(most, LOOKS) {
             self.forgotten = self.at;
         }
+        self.known.bytes() > most
     }
 }
 
@@ -119,5 +153,37 @@ impl Picture for Now {
 
     fn shared(&self) -> Option<i64> {
         self.is_shared.load(Ordering::Relaxed).then_some(self.rows.at.shared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_share_the_memory_of_their_process() {
+        let memory = RowMemory::default();
+        let rows = || Rows::of(KnownRows::default(), 0, &memory);
+        let first = rows();
+        assert_eq!(first.memory.bytes(), MEMORY_BYTES);
+        let others = [rows(), rows(), rows()];
+        assert_eq!(first.memory.bytes(), MEMORY_BYTES / 4);
+        drop(others);
+        assert_eq!(first.memory.bytes(), MEMORY_BYTES);
+    }
+
+    #[test]
+    fn a_lane_gives_up_what_is_another_one_s_part_now() {
+        let memory = RowMemory::default();
+        let mut rows = Rows::of(KnownRows::default(), 0, &memory);
+        let value = vec![0; MEMORY_BYTES / 64];
+        let changes = (0..40_u8).map(|key| Change::Put(vec![key], value.clone())).collect();
+        rows.apply(changes, 1);
+        assert!(rows.known.bytes() > MEMORY_BYTES / 2, "it has room for all");
+        let other = Rows::of(KnownRows::default(), 0, &memory);
+        while rows.shrink() {}
+        assert!(rows.known.bytes() <= MEMORY_BYTES / 2);
+        drop(other);
+        assert!(!rows.shrink());
     }
 }

@@ -285,6 +285,11 @@ impl KnownRows {
         self.pinned.push(range);
     }
 
+    /// Returns the memory that they take, bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Forgets what was not used for longest, until at most `most` bytes are left or so many entries were looked at;
     /// returns whether anything was forgotten.
     pub fn shrink(&mut self, most: usize, looks: usize) -> bool {
