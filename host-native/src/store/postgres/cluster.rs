@@ -34,6 +34,8 @@ pub(super) const SHOWN: &str = "INSERT INTO node (id, address, release) VALUES (
     ON CONFLICT (id) DO UPDATE SET seen = now(), load = $4";
 pub(super) const GONE: &str = "DELETE FROM node WHERE id = $1";
 pub(super) const LONG_GONE: &str = "DELETE FROM node WHERE seen < now() - interval '1 hour'";
+/// How long a database may take to hear that a node leaves: one that holds commits up holds no node up.
+const LEAVING: Duration = Duration::from_secs(1);
 const WHAT: &str = "the store cannot be opened";
 const ANOTHER: &str = "another switchboard runs on it";
 
@@ -147,7 +149,7 @@ impl Cluster {
         let left = runtime.spawn(async move {
             if let Ok(link) = DatabaseLink::to(&target).await {
                 // Without this they wait until it was silent for a while.
-                let _ = link.client.execute(GONE, &[&id.as_slice()]).await;
+                let _ = tokio::time::timeout(LEAVING, link.client.execute(GONE, &[&id.as_slice()])).await;
             }
         });
         let _ = left.await;
