@@ -238,9 +238,36 @@ fn who_missed_too_many_changes_reads_shared_rows_anew() {
     assert_eq!(value(other, &of(PLAN + 1)), Ok(None));
 }
 
+/// Both look before either has committed: one of them finds the row there, or gone.
+#[test]
+fn a_shared_row_that_two_make_or_drop_at_once_ends_neither() {
+    let site = Site::new();
+    let mut members = vec![Member::of(&site, "127.0.0.1:1"), Member::of(&site, "127.0.0.1:2")];
+    Member::settle(&mut members, 1);
+    let stores = [&members[0].stores[0], &members[1].stores[0]];
+    stores.iter().for_each(|store| assert_eq!(value(store, &plan()), Ok(None)));
+    for round in 0..100_u8 {
+        let at_once = |change: &(dyn Fn(&Store) -> Result<(), StoreError> + Sync)| {
+            std::thread::scope(|scope| {
+                stores.iter().for_each(|store| drop(scope.spawn(move || until_current(store, || change(store)))));
+            });
+        };
+        at_once(&|store| put(store, plan(), &[round]));
+        at_once(&|store| store.commit(&[Change::Delete(plan())]));
+    }
+    for store in stores {
+        wait(store.load(Vec::new())).expect("it learns");
+        assert_eq!(value(store, &plan()), Ok(None));
+    }
+}
+
 /// Commits once the store has learned what others changed.
 fn put_again(store: &Store, key: &Key, value: &[u8]) {
-    while let Err(error) = put(store, key.clone(), value) {
+    until_current(store, || put(store, key.clone(), value));
+}
+
+fn until_current(store: &Store, mut commit: impl FnMut() -> Result<(), StoreError>) {
+    while let Err(error) = commit() {
         assert!(matches!(error, StoreError::Outdated), "{error}");
         wait(store.load(Vec::new())).expect("it learns");
     }

@@ -61,6 +61,8 @@ pub(super) static COMMIT_TYPES: [Type; 18] = [
 const MOVE: &str = "UPDATE lane SET seq = seq + 1, clock = $4 WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead";
 pub(super) const RESOLVE: &str =
     "UPDATE lane SET token = $3 WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
+/// Tells whether shared rows were changed after a number.
+pub(super) const PASSED: &str = "SELECT EXISTS (SELECT FROM shared WHERE seq > $1)";
 
 /// Random bytes that nobody else has.
 pub type Id = [u8; 16];
@@ -237,12 +239,13 @@ impl Fence {
             Ok(Ok(row)) if row.get(1) => Attempt::Outdated,
             Ok(Ok(_)) => Attempt::Replaced,
             Ok(Err(error)) => match error.code() {
-                // Another lane's change got the number first.
-                Some(code) if *code == SqlState::UNIQUE_VIOLATION && table(&error) == Some("shared") => {
-                    Attempt::Outdated
-                }
+                // Rows are not as they were: another lane's change of shared rows came between, or another program.
                 Some(code) if *code == SqlState::DIVISION_BY_ZERO || *code == SqlState::UNIQUE_VIOLATION => {
-                    Attempt::Strange("rows were changed by another program".into())
+                    match tokio::time::timeout(ANSWERED, link.client.query_one(PASSED, &[&changes.after])).await {
+                        Ok(Ok(row)) if row.get(0) => Attempt::Outdated,
+                        Ok(Ok(_)) => Attempt::Strange("rows were changed by another program".into()),
+                        Ok(Err(_)) | Err(_) => Attempt::Again,
+                    }
                 }
                 Some(code)
                     if *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED =>
@@ -309,10 +312,6 @@ impl Fence {
 
 fn count<T>(all: &[T]) -> i64 {
     i64::try_from(all.len()).unwrap_or(i64::MAX)
-}
-
-fn table(error: &Error) -> Option<&str> {
-    error.as_db_error()?.table()
 }
 
 fn severity(error: &Error) -> Option<Severity> {

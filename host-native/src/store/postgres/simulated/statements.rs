@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use tokio_postgres::types::{FromSql, Type};
 
-use super::super::fence::{COMMIT, COMMIT_TYPES, RESOLVE};
+use super::super::fence::{COMMIT, COMMIT_TYPES, PASSED, RESOLVE};
 use super::super::load::{LOAD, LOAD_TYPES, QUEUE};
 use super::super::place::SLOTS as SLOTS_OF_ACCOUNTS;
 use super::super::shared::SINCE;
@@ -31,11 +31,14 @@ const NONE: &[Type] = &[];
 const UNIQUE_VIOLATION: &str = "23505";
 const DIVISION_BY_ZERO: &str = "22012";
 
-static STATEMENTS: [Statement; 20] = [
+static STATEMENTS: [Statement; 21] = [
     read(lookout::LANES, NONE, &[Type::BYTEA, Type::BYTEA, Type::TEXT, Type::INT8, Type::INT8], lanes),
     read(lookout::SLOTS, NONE, &[Type::INT4, Type::BYTEA], slots),
     read(lookout::NODES, NONE, &[Type::BYTEA, Type::TEXT, Type::BOOL], nodes),
     read(lookout::SHARED, NONE, &[Type::INT8], |tables, _| one(vec![SqlCell::Int8(tables.last_shared())])),
+    read(PASSED, &[Type::INT8], &[Type::BOOL], |tables, given| {
+        one(vec![SqlCell::Bool(tables.last_shared() > number(given, 0))])
+    }),
     read(recut::ONE, NONE, &[Type::TEXT], |_, _| one(vec![SqlCell::Text("simulated".into())])),
     read(recut::FREE, &[Type::BYTEA, Type::INT8], &[Type::INT4], free),
     read(recut::CLOCK, NONE, &[Type::INT8], |tables, _| {
