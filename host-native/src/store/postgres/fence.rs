@@ -59,8 +59,9 @@ pub(super) static COMMIT_TYPES: [Type; 18] = [
     Type::INT8,
 ];
 const MOVE: &str = "UPDATE lane SET seq = seq + 1, clock = $4 WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead";
-pub(super) const RESOLVE: &str =
-    "UPDATE lane SET token = $3 WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
+/// Asks what became of a commit; whoever watches the lane sees that its holder lives.
+pub(super) const RESOLVE: &str = "UPDATE lane SET token = $3, beat = beat + 1 \
+    WHERE id = $1 AND token IN ($2, $3) AND NOT dead RETURNING seq";
 /// Tells whether shared rows were changed after a number.
 pub(super) const PASSED: &str = "SELECT EXISTS (SELECT FROM shared WHERE seq > $1)";
 

@@ -25,8 +25,8 @@ const STOP_AIM: f64 = 0.5;
 const UNDER_WAY: u64 = 2 * AT_ONCE as u64;
 /// Seconds by which clocks differ.
 const HOUR: i64 = 3_600;
-/// The longest that nodes stand still while others read, milliseconds: longer than a lease now and then.
-const STILL_MS_MAX: u64 = 6_000;
+/// The longest that nodes stand still while others read, milliseconds: now and then so long that they are replaced.
+const STILL_MS_MAX: u64 = 10_000;
 
 pub fn kills(wanted: u64, seed: u64) -> Row {
     let claim = "nothing is lost when a node is killed, and others serve";

@@ -228,6 +228,7 @@ fn resolve(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let lane = tables.lanes.get_mut(&id).filter(|lane| !lane.dead && [&old, &fresh].contains(&&lane.token));
     all(lane.into_iter().map(|lane| {
         lane.token.clone_from(&fresh);
+        lane.beat += 1;
         vec![SqlCell::Int8(lane.seq)]
     }))
 }
