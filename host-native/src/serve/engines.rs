@@ -1,7 +1,8 @@
 //! What engines ask of all accounts, where several writers have them: it is asked of each.
 //!
-//! A claim goes from lane to lane, and then to the other nodes, until one has something; it waits here, for news of any of
-//! them. A heartbeat goes to all of them at once, in parts.
+//! A claim goes from lane to lane and from node to node until one has something, each time from another one on, so that
+//! all have their turn; it waits here, for news of any of them. A heartbeat goes to all of them at once, in parts; who does
+//! not answer leaves the others theirs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use hyper::{Method, Response, StatusCode};
 use switchboard_core::engine::parts::{self, ForAll};
 use switchboard_core::http::refusal::Refusal;
 use switchboard_core::http::request::Body;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::exchange;
@@ -35,8 +37,8 @@ enum Writer {
 }
 
 /// A request that is asked of several.
-struct Asked<'f> {
-    front: &'f Arc<Front>,
+struct Asked {
+    front: Arc<Front>,
     head: request::Parts,
     origin: Origin,
 }
@@ -69,16 +71,16 @@ pub async fn answer(
     };
     // Whoever waits for calls does not keep the host from giving its lane up.
     drop(running);
-    let (asked, body) = (Asked { front: &front, head, origin }, Bytes::from(body));
+    let (asked, body) = (Arc::new(Asked { front, head, origin }), Bytes::from(body));
     let answer = match wanted {
         ForAll::Claim => asked.claim(&body).await,
-        ForAll::Heartbeat => asked.heartbeat(&body).await,
+        ForAll::Heartbeat => Arc::clone(&asked).heartbeat(&body).await,
         ForAll::Check => asked.check(&body).await,
     };
     answer.unwrap_or_else(|| pass::refused(&asked.head, Refusal::Unavailable))
 }
 
-impl Asked<'_> {
+impl Asked {
     /// Returns all writers, those of this process first; a request from another node is for these alone.
     fn writers(&self) -> Vec<Writer> {
         let own = self.front.own().into_iter().map(Writer::Own);
@@ -93,11 +95,15 @@ impl Asked<'_> {
         let until = Instant::now() + self.front.real(if self.origin.is_part { 0 } else { wait });
         // Followed before anybody is asked: no news falls in between.
         let mut news = self.front.calls.follow();
+        let turn = self.front.next_turn();
         loop {
             let mut nothing = None;
-            for writer in self.writers() {
+            let mut writers = self.writers();
+            let first = turn % writers.len().max(1);
+            writers.rotate_left(first);
+            for writer in writers {
                 if let Writer::Node(node) = &writer {
-                    self.front.calls.ask(self.front, Arc::clone(node));
+                    self.front.calls.ask(&self.front, Arc::clone(node));
                 }
                 match self.ask(&writer, unwaited.clone()).await {
                     Some(answer) if answer.status() == StatusCode::OK => {
@@ -127,23 +133,33 @@ impl Asked<'_> {
         }
     }
 
-    /// Asks all of them, each for its own calls.
-    async fn heartbeat(&self, body: &Bytes) -> Option<Response<ResponseBody>> {
-        let (mut answers, mut last) = (Vec::new(), None);
-        for writer in self.writers() {
+    /// Asks all of them, each for its own calls. Those of one that does not answer are not renewed there, and the others'
+    /// are.
+    async fn heartbeat(self: Arc<Self>, body: &Bytes) -> Option<Response<ResponseBody>> {
+        let mut asking = JoinSet::new();
+        for (at, writer) in self.writers().into_iter().enumerate() {
             let Some(part) = parts::part(body, |account| self.has(&writer, account)) else {
                 return self.first(body).await;
             };
-            let answer = self.ask(&writer, part.into()).await?;
-            if answer.status() != StatusCode::OK {
-                return Some(answer);
-            }
-            let (head, body) = answer.into_parts();
-            answers.push(body.collect().await.ok()?.to_bytes().to_vec());
-            last = Some(head);
+            let asked = Arc::clone(&self);
+            asking.spawn(async move { (at, asked.ask(&writer, part.into()).await) });
         }
+        let mut asked = asking.join_all().await;
+        asked.sort_by_key(|(at, _)| *at);
+        let (mut answers, mut last, mut unavailable) = (Vec::new(), None, None);
+        for answer in asked.into_iter().filter_map(|(_, answer)| answer) {
+            match answer.status() {
+                StatusCode::OK => {
+                    let (head, body) = answer.into_parts();
+                    answers.push(body.collect().await.ok()?.to_bytes().to_vec());
+                    last = Some(head);
+                }
+                StatusCode::SERVICE_UNAVAILABLE => unavailable = Some(answer),
+                _ => return Some(answer),
+            }
+        }
+        let Some(mut head) = last else { return unavailable };
         let merged = Bytes::from(parts::merged(&answers)?);
-        let mut head = last?;
         head.headers.insert(CONTENT_LENGTH, HeaderValue::from(merged.len()));
         Some(Response::from_parts(head, full(merged)))
     }
@@ -178,12 +194,14 @@ impl Asked<'_> {
     /// Asks one of them; `None` if it does not answer.
     async fn ask(&self, writer: &Writer, body: Bytes) -> Option<Response<ResponseBody>> {
         let own = match writer {
-            Writer::Node(node) => return pass::part(self.front, &self.head, node, self.origin, body).await,
+            Writer::Node(node) => return pass::part(&self.front, &self.head, node, self.origin, body).await,
             Writer::Own(own) => own,
         };
         let _running = own.run();
         let body = Unsent::Read(body);
         let request = exchange::request_of(&self.head, &body, self.origin.client, self.origin.door);
-        exchange::carry(self.front, &own.host, request, Coming::read(Bytes::new()), RateDecisions::default()).await.ok()
+        exchange::carry(&self.front, &own.host, request, Coming::read(Bytes::new()), RateDecisions::default())
+            .await
+            .ok()
     }
 }

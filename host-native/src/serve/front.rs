@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
@@ -41,6 +42,8 @@ pub struct Front {
     routes: watch::Sender<Routes>,
     pub(super) passing: Option<NodeLink>,
     pub(super) calls: Arc<Calls>,
+    /// Claims that were asked of all writers.
+    claims: AtomicUsize,
 }
 
 impl Front {
@@ -55,13 +58,26 @@ impl Front {
     /// Listens for whoever serves, at first for nobody. Of a trusted proxy, connections count for the service.
     pub fn new(rooms: Arc<Rooms>, metrics: Arc<Metrics>, trust_proxy: &[IpNet]) -> Self {
         let routes = watch::Sender::new(Routes::default());
-        Self { rooms, metrics, trust_proxy: trust_proxy.to_vec(), routes, passing: None, calls: Arc::default() }
+        Self {
+            rooms,
+            metrics,
+            trust_proxy: trust_proxy.to_vec(),
+            routes,
+            passing: None,
+            calls: Arc::default(),
+            claims: AtomicUsize::new(0),
+        }
     }
 
     /// Passes requests on to other nodes, which know `secret` and reach this one at `address`, while they serve.
     pub fn passing(self, secret: &str, address: &str) -> Result<Self, String> {
         let routes = watch::Sender::new(Routes::at(Some(address.into())));
         Ok(Self { passing: Some(NodeLink::new(secret)?), routes, ..self })
+    }
+
+    /// Returns whose turn it is to be asked first: another one each time.
+    pub(super) fn next_turn(&self) -> usize {
+        self.claims.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Changes who serves.

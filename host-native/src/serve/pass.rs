@@ -30,6 +30,8 @@ use crate::edge::EdgeToken;
 use crate::room::Held;
 use crate::sparse::Sparse;
 
+/// How long a node may take for its part of what is asked of all: the others wait for it.
+const PART_PATIENCE: Duration = Duration::from_secs(3);
 /// How long a request waits for a node that serves: longer than it takes to notice that one died, and to take over.
 const PATIENCE: Duration = Duration::from_secs(12);
 /// How long a node that serves no more may take to answer what it was passed.
@@ -203,7 +205,7 @@ pub async fn part(
     let length = HeaderValue::from(body.len());
     let mut request = passing.request(head, node, origin, Source::of(Unsent::Read(body)))?;
     request.headers_mut().insert(CONTENT_LENGTH, length);
-    let answer = tokio::time::timeout(PATIENCE, passing.client.request(request)).await.ok()?.ok()?;
+    let answer = tokio::time::timeout(PART_PATIENCE, passing.client.request(request)).await.ok()?.ok()?;
     Some(passed_back(answer, held, front.to(None), node.into()))
 }
 

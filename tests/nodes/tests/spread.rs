@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use switchboard_nodes::shares::{accounts_of, in_states, nodes_of, serves, spread, wait};
 use switchboard_nodes::streams::FeedReader;
-use switchboard_nodes::{Agency, Load, Site};
+use switchboard_nodes::{Agency, Load, Site, signal};
 use switchboard_tests::house::{assistant, trunk};
 use switchboard_tests::server::{Server, call};
 
@@ -144,6 +145,52 @@ fn engines_serve_the_accounts_of_all_nodes() {
         let listed = ask(node, "GET", "/engine/trunks", own, None);
         assert_eq!(listed["trunks"].as_array().map(Vec::len), Some(ACCOUNTS), "{listed}");
     }
+}
+
+/// Whoever asks one node takes calls of the others too, however many wait there; and keeps them while one stands still.
+#[test]
+fn calls_of_all_nodes_have_their_turn_and_their_lease() {
+    let site = Site::new();
+    let (first, second) = (site.node("first"), site.node("second"));
+    spread(&site, &[&first, &second]);
+    let token = first.text("admin_token");
+    let agencies = accounts(&[&first, &second], token);
+    let engine = ask(&first, "POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E" })));
+    let own = engine["token"].as_str().expect("a token");
+    for agency in &agencies {
+        let made = ask(&first, "POST", "/api/user/assistant", &agency.key, Some(&assistant()));
+        for _ in 0..3 {
+            let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
+            ask(&first, "POST", "/api/user/make_call", &agency.key, Some(&place));
+        }
+    }
+    // The account of a call, and its slot.
+    let node_of = |call: u64| {
+        let account = u32::try_from(call >> 32).expect("an account");
+        let slot = account.wrapping_mul(0x9E37_79B1) >> 22;
+        site.value(&format!(
+            "SELECT l.node FROM switchboard.slot s JOIN switchboard.lane l ON l.id = s.lane WHERE s.id = {slot}"
+        ))
+    };
+    let claim = |capacity: u32| {
+        let claim = json!({ "engine": "E", "capacity": capacity, "wait": 0, "protocol": 2 });
+        let claimed = ask(&first, "POST", "/engine/claim", own, Some(&claim));
+        let calls = claimed["calls"].as_array().expect("calls").clone();
+        calls.iter().map(|entry| entry["call"]["id"].as_u64().expect("an id")).collect::<Vec<_>>()
+    };
+    let mut calls: Vec<u64> = (0..4).flat_map(|_| claim(1)).collect();
+    let nodes: BTreeSet<_> = calls.iter().map(|call| node_of(*call)).collect();
+    assert_eq!(nodes.len(), 2, "{calls:?}");
+    while calls.len() < 3 * ACCOUNTS {
+        let more = claim(100);
+        assert!(!more.is_empty(), "{} of all calls", calls.len());
+        calls.extend(more);
+    }
+    signal(&second, Signal::STOP);
+    let beat = json!({ "engine": "E", "calls": calls });
+    let renewed = ask(&first, "POST", "/engine/heartbeat", own, Some(&beat));
+    signal(&second, Signal::CONT);
+    assert_eq!(renewed["lost"], json!([]), "{renewed}");
 }
 
 #[test]
