@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls, Row, Statement};
 
@@ -109,14 +110,37 @@ impl std::fmt::Display for LinkError {
     }
 }
 
-/// Returns an error with what the database says of it.
+/// Returns an error with what the database says of it, and with what can be done about it.
 pub(super) fn told(error: &Error) -> String {
-    match error.as_db_error() {
+    let said = match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),
         None => std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source())
             .map(ToString::to_string)
             .collect::<Vec<_>>()
             .join(": "),
+    };
+    match advice(error.code(), &said) {
+        Some(advice) => format!("{said}: {advice}"),
+        None => said,
+    }
+}
+
+fn advice(code: Option<&SqlState>, said: &str) -> Option<&'static str> {
+    match code {
+        Some(code) if *code == SqlState::INVALID_PASSWORD => Some("check the user and the password of the URL"),
+        Some(code) if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            Some("check the user of the URL, and who may connect in pg_hba.conf")
+        }
+        Some(code) if *code == SqlState::UNDEFINED_DATABASE => {
+            Some("make it with CREATE DATABASE, or name another one in the URL")
+        }
+        Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+            Some("the role needs USAGE on the schema switchboard, and SELECT, INSERT, UPDATE and DELETE on its tables")
+        }
+        None if said.contains("certificate") => {
+            Some("it must be for the host of the URL, and of an authority that browsers know or sslrootcert=FILE names")
+        }
+        _ => None,
     }
 }
 

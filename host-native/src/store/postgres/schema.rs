@@ -1,5 +1,6 @@
 //! The tables, and what a database must be like to keep them.
 
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use super::fence::draw;
@@ -100,8 +101,15 @@ pub(super) async fn check_tables(client: &Client) -> Result<(), StoreError> {
     if !client.query_one(is_there, &[]).await.map_err(|error| unread(&error))?.get::<_, bool>(0) {
         return Err(StoreError::of(WHAT, &"it has no tables yet: `switchboard store init URL` makes them"));
     }
-    let known = client.query("SELECT name, value FROM switchboard.meta", &[]).await.map_err(|error| unread(&error))?;
-    let of = |name: &str| known.iter().find(|row| row.get::<_, &str>(0) == name).map(|row| row.get::<_, &str>(1));
+    let known = match client.query("SELECT name, value FROM switchboard.meta", &[]).await {
+        // The table of another program has other columns.
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_COLUMN) => Vec::new(),
+        known => known.map_err(|error| unread(&error))?,
+    };
+    let of = |name: &str| {
+        let row = known.iter().find(|row| row.try_get::<_, &str>(0).is_ok_and(|found| found == name))?;
+        row.try_get::<_, &str>(1).ok()
+    };
     if of("program") != Some("switchboard") {
         return Err(StoreError::of(WHAT, &"its schema `switchboard` is of another program: give it another database"));
     }
