@@ -169,8 +169,13 @@ impl Cluster {
                     return Err(StoreError::of(WHAT, &ANOTHER));
                 }
                 if look.silent().len() == look.lanes().len() {
-                    let taken = look.take(usize::MAX).await?;
-                    return taken.ok_or_else(|| StoreError::of(WHAT, &ANOTHER));
+                    let taken = look.take(usize::MAX).await?.ok_or_else(|| StoreError::of(WHAT, &ANOTHER))?;
+                    if taken.slots.is_all() {
+                        return Ok(taken);
+                    }
+                    // Another node has taken some of them since.
+                    ownership::end(&taken, 0).await;
+                    return Err(StoreError::of(WHAT, &ANOTHER));
                 }
                 tokio::time::sleep(LOOK).await;
             }
