@@ -53,7 +53,7 @@ pub struct Test {
 pub const BENCH: &str = "switchboard-bench";
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 25] = [
+pub const PARTS: [Part; 26] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -155,6 +155,12 @@ pub const PARTS: [Part; 25] = [
         title: "Hosts agree",
         about: "One recorded script over every operation and drawn histories, compared byte for byte: replies, wake-ups, stored rows. Not run: Cloudflare itself, Deno Deploy, Spin, wasmCloud, Firefox, Safari.",
         measure: Measure::Hosts,
+    },
+    Part {
+        name: "nodes",
+        title: "Nodes over PostgreSQL",
+        about: "Nodes, PostgreSQL and the load share the machine. Bare commits put the rows that the same creates change, each once, in one statement over one connection. PostgreSQL far away is a link on loopback whose answers are late.",
+        measure: Measure::Program(BENCH, &["nodes"], &["nodes"]),
     },
     Part {
         name: "faults",
