@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { faultless, findings, go, launch, open, overflow, signIn, signInOperator } from "./tools/browser.js";
+import { faultless, findings, go, launch, open, overflow, press, signIn, signInOperator } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { client, start } from "./tools/service.js";
 import { caller, until } from "./tools/world.js";
@@ -176,27 +176,24 @@ test("and in a conversation, a preview, a search, a tool's answer", async () => 
   await signIn(tab, service.secrets);
   const { page } = tab;
   await page.exposeFunction("hit", () => tab.faults.push("a text was run"));
-  /** @param {string} words */
-  const click = async (words) =>
-    (await page.waitForSelector(`main ::-p-aria([name="${words}"][role="button"])`))?.click();
   const shows = (/** @type {string} */ words) =>
     page.waitForFunction((wanted) => document.querySelector("main")?.textContent?.includes(wanted), {}, words);
   await go(tab, `/assistants/${ids.assistant}`);
-  await click("Begin a conversation");
+  await press(page, "Begin a conversation", "main");
   await page.waitForSelector("#message");
   await page.type("#message", `parking <img src=x onerror=hit()>`);
   await page.keyboard.press("Enter");
   await page.waitForFunction(
     () => document.querySelectorAll(".bubble").length >= 3 && !document.querySelector("#message + button[disabled]"),
   );
-  await click("Preview");
+  await press(page, "Preview", "main");
   await shows("Without a value:");
   await go(tab, `/tools/${ids.tool}`);
-  await click("Make the request");
+  await press(page, "Make the request", "main");
   await shows("<script>hit()</script>");
   await go(tab, `/knowledge/${ids.knowledge}`);
   await page.type("#field-query", "parking");
-  await click("Search");
+  await press(page, "Search", "main");
   await shows("Score");
   assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script").length), 0);
   faultless(tab, "answers");

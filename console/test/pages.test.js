@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { faultless, findings, go, launch, open, overflow, signIn, signInOperator } from "./tools/browser.js";
+import { faultless, findings, go, launch, open, overflow, press, signIn, signInOperator } from "./tools/browser.js";
 import { bring, play } from "./tools/engine.js";
 import { start } from "./tools/service.js";
 import { fill, OPERATED } from "./tools/world.js";
@@ -161,15 +161,13 @@ describe("pages", () => {
       return answer(202, { message: "The node gives its accounts to the others." });
     });
     await go(tab, "/operator/nodes");
-    const press = async (/** @type {string} */ words) =>
-      (await tab.page.waitForSelector(`::-p-aria([name="${words}"][role="button"])`))?.click();
     assert.match(
       await tab.page.$eval("main tbody tr", (row) => row.textContent ?? ""),
       /10\.0\.0\.1:7070.*Serving.*42.*25%/,
     );
     assert.deepEqual(await findings(tab.page), []);
-    await press("Drain: 10.0.0.1:7070");
-    await press("Drain");
+    await press(tab.page, "Drain: 10.0.0.1:7070");
+    await press(tab.page, "Drain");
     await tab.page.waitForFunction(() =>
       /gives its accounts/.test(document.querySelector(".toasts")?.textContent ?? ""),
     );

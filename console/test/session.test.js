@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { entered, faultless, go, launch, open, settled, signIn } from "./tools/browser.js";
+import { entered, faultless, go, launch, open, press, settled, signIn } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { client, start } from "./tools/service.js";
 import { caller, until } from "./tools/world.js";
@@ -35,10 +35,6 @@ async function write(page, selector, typed) {
   await page.keyboard.up("Control");
   await page.keyboard.type(typed);
 }
-
-/** @param {import("puppeteer-core").Page} page @param {string} words @param {string} [within] */
-const press = async (page, words, within = "body") =>
-  (await page.waitForSelector(`${within} ::-p-aria([name="${words}"][role="button"])`))?.click();
 
 /** @param {import("puppeteer-core").Page} page @param {string} words */
 const shows = (page, words) =>

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { faultless, findings, go, launch, open, signIn } from "./tools/browser.js";
+import { button, faultless, findings, go, launch, open, press, signIn } from "./tools/browser.js";
 import { openDoor, TALKING } from "./tools/door.js";
 import { client, start } from "./tools/service.js";
 import { caller, until } from "./tools/world.js";
@@ -34,11 +34,6 @@ async function opened() {
   return tab;
 }
 
-/** @param {import("puppeteer-core").Page} page @param {string} words */
-async function press(page, words) {
-  await (await page.waitForSelector(`main ::-p-aria([name="${words}"][role="button"])`))?.click();
-}
-
 /** @param {import("puppeteer-core").Page} page @param {RegExp} words */
 async function shows(page, words) {
   await page.waitForFunction(
@@ -54,7 +49,7 @@ test("without an engine that takes browsers the service says so, and the microph
   await press(page, "Talk to it");
   await page.waitForSelector("main [role=alert]");
   assert.match(await page.$eval("main [role=alert]", (one) => one.textContent ?? ""), /engine/);
-  await page.waitForSelector(`main ::-p-aria([name="Talk to it"][role="button"])`);
+  await page.waitForSelector(button("Talk to it"));
   faultless({ page, ...tab }, "no engine");
 });
 
@@ -85,7 +80,7 @@ test("what is said is heard on both sides and shown, until one of them hangs up"
     [...document.querySelectorAll('main button[aria-pressed="true"]')].some((one) => one.textContent === "Mute"),
   );
   await press(page, "Hang up");
-  await page.waitForSelector(`main ::-p-aria([name="Talk to it"][role="button"])`);
+  await page.waitForSelector(button("Talk to it"));
   await until(async () => (await door.heard()).state !== "connected", "the browser has gone", 40_000);
   const shown = await owner("GET", `/user/calls/${door.call()}`);
   assert.equal(shown.assistant_id ?? shown.data?.assistant_id, assistant);
@@ -108,7 +103,7 @@ test("an engine that ends the call, or is lost, gives the page its button back",
   await door.report({ type: "answered", answered_by: "human" });
   await shows(page, /In the call/);
   await door.report({ type: "ended", by: "assistant", reason: "end_call" });
-  await page.waitForSelector(`main ::-p-aria([name="Talk to it"][role="button"])`);
+  await page.waitForSelector(button("Talk to it"));
   assert.equal(await page.$("main [role=alert]"), null);
   faultless({ page, ...tab }, "ended");
 });

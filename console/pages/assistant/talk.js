@@ -10,7 +10,7 @@ import { Badge, Notice, Panel } from "../../ui/parts.js";
 /** What the browser may take to find its own addresses, milliseconds; those that it found by then are told. */
 const GATHER_MS = 2_000;
 /** Events after which nothing more is heard. */
-const LAST = ["ended", "failed", "completed", "released"];
+const LAST = ["ended", "failed", "completed"];
 
 /** @typedef {{ seq: number, sender: "bot" | "human", text: string }} Said */
 /** @typedef {{ id: number, connection: RTCPeerConnection, microphone: MediaStream, sound: MediaStream }} Line */
@@ -96,8 +96,7 @@ function useLine(row) {
       const stop = follow(`/user/calls/${made.id}/events`, { message: hear });
       leave.current = (isOver) => {
         stop();
-        close(made);
-        if (!isOver) post(`/user/calls/${made.id}/hangup`).catch(() => {});
+        close(made, isOver);
       };
       if (gone.current) return leave.current(false);
       made.connection.addEventListener("connectionstatechange", () => {
@@ -136,16 +135,16 @@ async function connect(row) {
     await connection.setRemoteDescription({ type: "answer", sdp });
     return line;
   } catch (failure) {
-    close(line);
-    if (line.id) await post(`/user/calls/${line.id}/hangup`).catch(() => {});
+    close(line, line.id === 0);
     throw failure;
   }
 }
 
-/** @param {Line} line */
-function close({ connection, microphone }) {
+/** Lets the microphone go, and hangs up a call that is not over. @param {Line} line @param {boolean} isOver */
+function close({ id, connection, microphone }, isOver) {
   connection.close();
   microphone.getTracks().forEach((track) => track.stop());
+  if (!isOver) post(`/user/calls/${id}/hangup`).catch(() => {});
 }
 
 async function listen() {

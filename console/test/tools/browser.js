@@ -57,6 +57,15 @@ export async function settled(page) {
   await page.waitForFunction(() => !document.querySelector("main .loading[role=status]"), { timeout: 15_000 });
 }
 
+/** Presses a button by its name, once it is there. @param {import("puppeteer-core").Page} page @param {string} words
+ * @param {string} [within] */
+export async function press(page, words, within = "body") {
+  await (await page.waitForSelector(button(words, within)))?.click();
+}
+
+/** The selector of a button by its name. @param {string} words @param {string} [within] */
+export const button = (words, within = "body") => `${within} ::-p-aria([name="${words}"][role="button"])`;
+
 /** @param {Tab} tab @param {{ email: string, password: string }} who */
 export async function signIn(tab, { email, password }) {
   await tab.page.goto(`${tab.url}/console/`);

@@ -3,7 +3,7 @@
 
 import { mkdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { go, launch, open, signIn, signInOperator } from "./browser.js";
+import { go, launch, open, press, signIn, signInOperator } from "./browser.js";
 import { bring, play } from "./engine.js";
 import { start } from "./service.js";
 import { fill, OPERATED } from "./world.js";
@@ -23,9 +23,7 @@ const browser = await launch();
 
 /** A conversation with a tool and a passage. @param {import("./browser.js").Tab} tab */
 async function talk({ page }) {
-  const press = async (/** @type {string} */ words) =>
-    (await page.waitForSelector(`main ::-p-aria([name="${words}"][role="button"])`))?.click();
-  await press("Begin a conversation");
+  await press(page, "Begin a conversation");
   await page.waitForSelector("#message");
   await page.type("#message", "Where can I park, and when are you open?");
   await page.keyboard.press("Enter");

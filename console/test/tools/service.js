@@ -31,13 +31,26 @@ function binary() {
   return found;
 }
 
-/** Starts `switchboard dev` on a data folder, and waits until it answers. @param {string} folder for the file that says so @param {string} data @param {string[]} flags */
-export async function run(folder, data, flags) {
+/** @param {string[]} [flags] further flags of `switchboard dev` @returns {Promise<Service>} */
+export async function start(flags = []) {
+  const folder = mkdtempSync(join(tmpdir(), "console-test-"));
   const ready = join(folder, "ready.json");
-  const own = ["--data", data, "--ready-file", ready, "--engine", "simulated"];
-  const program = spawn(binary(), ["dev", "--listen", "127.0.0.1:0", ...own, ...flags], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  const program = spawn(
+    binary(),
+    [
+      "dev",
+      "--listen",
+      "127.0.0.1:0",
+      "--data",
+      join(folder, "data"),
+      "--ready-file",
+      ready,
+      "--engine",
+      "simulated",
+      ...flags,
+    ],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
   let log = "";
   program.stderr.on("data", (/** @type {Buffer} */ data) => (log = (log + data).slice(-20_000)));
   const until = Date.now() + START_MS;
@@ -45,19 +58,7 @@ export async function run(folder, data, flags) {
     if (program.exitCode !== null || Date.now() > until) throw new Error(`The service did not start:\n${log}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return {
-    secrets: JSON.parse(readFileSync(ready, "utf8")),
-    async stop() {
-      program.kill("SIGTERM");
-      await new Promise((resolve) => (program.exitCode !== null ? resolve(0) : program.once("exit", resolve)));
-    },
-  };
-}
-
-/** @param {string[]} [flags] further flags of `switchboard dev` @returns {Promise<Service>} */
-export async function start(flags = []) {
-  const folder = mkdtempSync(join(tmpdir(), "console-test-"));
-  const { secrets, stop } = await run(folder, join(folder, "data"), flags);
+  const secrets = JSON.parse(readFileSync(ready, "utf8"));
   const endpoint = await listen();
   const embedded = await isEmbedded(secrets.url);
   const front = await serve(0, secrets.url, { folder: !embedded, from: () => own.from ?? null });
@@ -75,7 +76,8 @@ export async function start(flags = []) {
       endpoint.close();
       front.closeAllConnections();
       front.close();
-      await stop();
+      program.kill("SIGTERM");
+      await new Promise((resolve) => (program.exitCode !== null ? resolve(0) : program.once("exit", resolve)));
       rmSync(folder, { recursive: true, force: true });
     },
   };
