@@ -133,8 +133,7 @@ impl Asked {
         }
     }
 
-    /// Asks all of them, each for its own calls. Those of one that does not answer are not renewed there, and the others'
-    /// are.
+    /// Asks all of them, each for its own calls: one that does not answer renews none, and the others theirs.
     async fn heartbeat(self: Arc<Self>, body: &Bytes) -> Option<Response<ResponseBody>> {
         let mut asking = JoinSet::new();
         for (at, writer) in self.writers().into_iter().enumerate() {

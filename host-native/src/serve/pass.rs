@@ -190,7 +190,7 @@ impl NodeLink {
     }
 }
 
-/// Asks a node for its part of a request; `None` if it does not answer.
+/// Asks a node for its part of a request; `None` if it does not answer, or not to the end.
 pub async fn part(
     front: &Front,
     head: &request::Parts,
@@ -205,8 +205,15 @@ pub async fn part(
     let length = HeaderValue::from(body.len());
     let mut request = passing.request(head, node, origin, Source::of(Unsent::Read(body)))?;
     request.headers_mut().insert(CONTENT_LENGTH, length);
-    let answer = tokio::time::timeout(PART_PATIENCE, passing.client.request(request)).await.ok()?.ok()?;
-    Some(passed_back(answer, held, front.to(None), node.into()))
+    let answered = async {
+        let (head, body) = passing.client.request(request).await.ok()?.into_parts();
+        Some((head, body.collect().await.ok()?.to_bytes()))
+    };
+    let (head, body) = tokio::time::timeout(PART_PATIENCE, answered).await.ok()??;
+    drop(held);
+    let mut response = Response::new(full(body));
+    (*response.status_mut(), *response.headers_mut()) = (head.status, lasting(&head.headers));
+    Some(response)
 }
 
 /// Returns the headers that are for the other end, without those of the connection.

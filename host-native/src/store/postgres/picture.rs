@@ -98,8 +98,7 @@ impl Rows {
         }
     }
 
-    /// Forgets some of what was not used for longest while there is more than the lane's part; returns whether there
-    /// still is.
+    /// Forgets some of what was not used for longest if there is more than the lane's part; returns whether more is left.
     pub fn shrink(&mut self) -> bool {
         let most = self.memory.bytes();
         if self.known.shrink(most, LOOKS) {
