@@ -57,6 +57,16 @@ pub fn run(arguments: &[&str]) -> Output {
     Command::new(binary()).args(arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
+/// Returns what a command that is refused says.
+///
+/// # Panics
+/// If it is not.
+pub fn refusal(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 /// A running server, killed on drop.
 pub struct Server {
     child: Child,

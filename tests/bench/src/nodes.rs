@@ -59,8 +59,7 @@ pub fn print() -> Result<bool, Failed> {
     let folder = Folder::new("nodes")?;
     let stock = Stock::new(&folder.0, "redb", ASSISTANTS, CALLS)?;
     let embedded = Server::service(&stock.data)?;
-    let rows = Folder::new("rows")?;
-    let source = Stock::new(&rows.0, "rows", ASSISTANTS, CALLS)?;
+    let source = Stock::new(&folder.0, "rows", ASSISTANTS, CALLS)?;
     let site = Site::new(&folder.0)?;
     let bare = Bare::new(&site.instance.config())?;
     let mut claims = reads(&embedded, &stock.key, &site)?;
@@ -250,7 +249,8 @@ fn several(folder: &Path, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed
             Ok(here + other.join().map_err(|_| "a client panicked")??)
         })
     };
-    let together = middle_rate(both)?;
+    let together = (0..TURNS).map(|_| both()).collect::<Result<Vec<_>, _>>()?;
+    let together = middle(&together, |rate| *rate);
     let mut claims = vec![
         Claim::stated(format!("Creates by {GROUP} of {ACCOUNTS} accounts, one node"), format!("{alone:.0} /s")),
         Claim::at_least(
@@ -278,11 +278,6 @@ fn several(folder: &Path, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed
         Claim::at_most("Passing on a read: added to the middle time, alone", 0.2, middle(&turns, |turn| turn.1), "ms"),
     ]);
     Ok(claims)
-}
-
-fn middle_rate(measure: impl Fn() -> Result<f64, Failed>) -> Result<f64, Failed> {
-    let rates = (0..TURNS).map(|_| measure()).collect::<Result<Vec<_>, _>>()?;
-    Ok(middle(&rates, |rate| *rate))
 }
 
 /// Makes accounts with an assistant each; returns their keys and the body that places a call by that assistant.

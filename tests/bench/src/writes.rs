@@ -1,5 +1,5 @@
-//! Durable creates: through the server, through its writer's queue alone, through the same steps without a queue, and
-//! as bare puts.
+//! Durable creates: through the server, through its writer's queue alone, through the same steps without a queue, as bare
+//! puts.
 
 use std::path::Path;
 use std::sync::Arc;

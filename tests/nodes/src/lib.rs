@@ -130,7 +130,7 @@ impl Default for Site {
 }
 
 /// Starts a node over the store of a URL, without waiting for it.
-fn spawn(mut command: Command, folder: &Folder, name: &str, url: &str, arguments: &[&str]) -> Starting {
+pub fn spawn(mut command: Command, folder: &Folder, name: &str, url: &str, arguments: &[&str]) -> Starting {
     command.env("SWITCHBOARD_STORE", url).stderr(Stdio::inherit());
     let arguments = [&["--rate-limit", "0", "--engine", "none"], arguments].concat();
     Server::spawn(command, &folder.path(name), &arguments)

@@ -14,7 +14,7 @@ use switchboard_nodes::{Agency, Load, Site};
 use switchboard_postgres::{Proxy, SqlSession, wait_until};
 use switchboard_proof::scene;
 use switchboard_proof::subject::Native;
-use switchboard_tests::server::{Folder, Server, binary, run};
+use switchboard_tests::server::{Folder, Server, binary, refusal, run};
 
 /// What a refused copy says of its target.
 const UNTOUCHED: &str = "nothing was copied, and the target is as it was: ";
@@ -30,13 +30,6 @@ fn copy(from: &str, to: &str) -> Value {
     let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&told["from"]["rows"], &told["from"]["sha256"]), (&told["to"]["rows"], &told["to"]["sha256"]));
     told["to"]["sha256"].clone()
-}
-
-/// Returns what a command that is refused says.
-fn refusal(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert!(!output.status.success(), "{arguments:?}");
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Makes a database with the tables of a store; returns its URL.

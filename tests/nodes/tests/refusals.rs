@@ -3,28 +3,19 @@
 use std::process::Command;
 
 use switchboard::store::Store;
-use switchboard_nodes::{Agency, Load, Site};
+use switchboard_nodes::{Agency, Load, Site, spawn};
 use switchboard_postgres::{Authority, Instance};
-use switchboard_tests::server::{Folder, Server, Starting, binary};
+use switchboard_tests::server::{Folder, binary, refusal};
 
 /// Leads that are made by a node that starts.
 const LEADS: usize = 20;
 
-/// Starts a node over the store of a URL.
-fn begin(folder: &Folder, url: &str) -> Starting {
-    let mut command = Command::new(binary());
-    command.env("SWITCHBOARD_STORE", url);
-    Server::spawn(command, &folder.path("node"), &["--rate-limit", "0", "--engine", "none"])
-}
-
 /// Returns what a node that does not start says.
-fn refusal(url: &str) -> String {
+fn refused(url: &str) -> String {
     let folder = Folder::new();
     let data = folder.path("data").display().to_string();
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--engine", "none", "--data", &data];
-    let output = Command::new(binary()).args(serve).env("SWITCHBOARD_STORE", url).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && !said.contains("panicked"), "{said}");
+    let said = refusal(&["serve", "--listen", "127.0.0.1:0", "--engine", "none", "--data", &data, "--store", url]);
+    assert!(!said.contains("panicked"), "{said}");
     said
 }
 
@@ -39,7 +30,7 @@ fn a_database_that_loses_what_it_was_given_is_refused() {
         [("fsync", "off"), ("full_page_writes", "off"), ("synchronous_commit", "off"), ("synchronous_commit", "local")]
     {
         site.instance.set(name, value).expect("a setting");
-        expect(&refusal(&site.url()), &[&format!("{name} = {value}"), "set it to on"]);
+        expect(&refused(&site.url()), &[&format!("{name} = {value}"), "set it to on"]);
         site.instance.set(name, "on").expect("a setting");
     }
     site.node("first");
@@ -49,13 +40,13 @@ fn a_database_that_loses_what_it_was_given_is_refused() {
 fn a_url_that_is_wrong_is_told_by_what_is_wrong_with_it() {
     let site = Site::new();
     let (right, password) = (site.url(), &*site.login.password);
-    expect(&refusal(&right.replace(password, "wrong")), &["password authentication failed", "check the user and the"]);
+    expect(&refused(&right.replace(password, "wrong")), &["password authentication failed", "check the user and the"]);
     let (server, _) = right.rsplit_once('/').expect("a database");
-    expect(&refusal(&format!("{server}/other")), &["\"other\" does not exist", "CREATE DATABASE"]);
+    expect(&refused(&format!("{server}/other")), &["\"other\" does not exist", "CREATE DATABASE"]);
     let nobody = right.replace(&site.instance.address().port().to_string(), "1");
-    expect(&refusal(&nobody), &["calls at localhost", "refused"]);
+    expect(&refused(&nobody), &["calls at localhost", "refused"]);
     let bare = site.instance.create_database("bare").expect("a database").url(site.instance.address());
-    expect(&refusal(&bare), &["it has no tables yet", "switchboard store init"]);
+    expect(&refused(&bare), &["it has no tables yet", "switchboard store init"]);
 }
 
 #[test]
@@ -73,13 +64,13 @@ fn tables_of_another_program_or_release_are_left_alone() {
         if name != "others" {
             instance.run_in(name, "INSERT INTO switchboard.meta VALUES ('program', 'another')").expect("a row");
         }
-        expect(&refusal(&url), &["is of another program", "give it another database"]);
-        let refused = Store::init(&url).expect_err("it is no store").to_string();
-        expect(&refused, &["is of another program"]);
+        expect(&refused(&url), &["is of another program", "give it another database"]);
+        let why = Store::init(&url).expect_err("it is no store").to_string();
+        expect(&why, &["is of another program"]);
     }
     let site = Site::new();
     site.value("UPDATE switchboard.meta SET value = '99' WHERE name = 'format'");
-    expect(&refusal(&site.url()), &["its format is 99", "use the release that made it"]);
+    expect(&refused(&site.url()), &["its format is 99", "use the release that made it"]);
 }
 
 #[test]
@@ -89,9 +80,9 @@ fn a_role_needs_to_read_and_write_rows_and_no_more() {
     let url = format!("postgres://serving:secret@localhost:{port}/calls");
     let grant = |sql: &str| site.instance.run_in("calls", sql).expect("it is granted");
     grant("CREATE ROLE serving LOGIN PASSWORD 'secret'");
-    expect(&refusal(&url), &["permission denied", "USAGE on the schema switchboard"]);
+    expect(&refused(&url), &["permission denied", "USAGE on the schema switchboard"]);
     grant("GRANT USAGE ON SCHEMA switchboard TO serving");
-    expect(&refusal(&url), &["permission denied", "SELECT, INSERT, UPDATE and DELETE"]);
+    expect(&refused(&url), &["permission denied", "SELECT, INSERT, UPDATE and DELETE"]);
     grant("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA switchboard TO serving");
     works(&url);
 }
@@ -112,16 +103,16 @@ fn a_certificate_is_checked_by_its_authority_and_its_name() {
     assert!(Store::init(&right).expect("its tables"));
     works(&right);
     let what = "sslrootcert=FILE names";
-    expect(&refusal(&trusting(&stranger, "stranger.pem")), &["certificate", "UnknownIssuer", what]);
+    expect(&refused(&trusting(&stranger, "stranger.pem")), &["certificate", "UnknownIssuer", what]);
     let elsewhere = authority.issue(&["elsewhere.example"]).expect("a certificate");
     instance.present(&elsewhere).expect("another certificate");
-    expect(&refusal(&right), &["certificate", "for the host of the URL"]);
+    expect(&refused(&right), &["certificate", "for the host of the URL"]);
 }
 
 /// Serves over a store: an account fills it, and everything that was acknowledged is there.
 fn works(url: &str) {
     let folder = Folder::new();
-    let node = begin(&folder, url).wait();
+    let node = spawn(Command::new(binary()), &folder, "node", url, &[]).wait();
     let agency = Agency::of(&node);
     let load = Load::begin(&node, &agency);
     load.more(LEADS);

@@ -38,14 +38,30 @@ fn accounts(nodes: &[&Server], token: &str) -> Vec<Agency> {
     made.collect()
 }
 
+/// Starts two nodes that share some accounts.
+fn two_nodes() -> (Site, [Server; 2], Vec<Agency>) {
+    let site = Site::new();
+    let nodes = ["first", "second"].map(|name| site.node(name));
+    spread(&site, &nodes.each_ref());
+    let agencies = accounts(&nodes.each_ref(), nodes[0].text("admin_token"));
+    (site, nodes, agencies)
+}
+
+/// Makes an assistant; returns its id.
+fn assistant_of(node: &Server, agency: &Agency) -> Value {
+    ask(node, "POST", "/api/user/assistant", &agency.key, Some(&assistant()))["data"]["id"].clone()
+}
+
+/// Places a call; returns its id.
+fn place(node: &Server, agency: &Agency, assistant: &Value) -> Value {
+    let call = json!({ "assistant_id": assistant, "phone_number": "+14155550100" });
+    ask(node, "POST", "/api/user/make_call", &agency.key, Some(&call))["call_id"].clone()
+}
+
 #[test]
 fn any_node_takes_what_is_for_another() {
-    let site = Site::new();
-    let (first, second) = (site.node("first"), site.node("second"));
-    let nodes = [&first, &second];
-    spread(&site, &nodes);
-    let token = first.text("admin_token");
-    let agencies = accounts(&nodes, token);
+    let (_site, [first, second], agencies) = two_nodes();
+    let (nodes, token) = ([&first, &second], first.text("admin_token"));
     for (number, agency) in agencies.iter().enumerate() {
         let [here, there] = [nodes[number % 2], nodes[(number + 1) % 2]];
         let me = ask(here, "GET", "/api/user/me", &agency.key, None);
@@ -76,12 +92,8 @@ fn any_node_takes_what_is_for_another() {
 
 #[test]
 fn engines_serve_the_accounts_of_all_nodes() {
-    let site = Site::new();
-    let (first, second) = (site.node("first"), site.node("second"));
-    let nodes = [&first, &second];
-    spread(&site, &nodes);
-    let token = first.text("admin_token");
-    let agencies = accounts(&nodes, token);
+    let (_site, [first, second], agencies) = two_nodes();
+    let (nodes, token) = ([&first, &second], first.text("admin_token"));
     let engine = ask(&first, "POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E", "telephony": true })));
     let own = engine["token"].as_str().expect("a token");
     // Each account places a call while the engine waits at one node.
@@ -90,9 +102,7 @@ fn engines_serve_the_accounts_of_all_nodes() {
         let claim = json!({ "engine": "E", "capacity": 1, "wait": 30, "protocol": 2 });
         let claimed = std::thread::scope(|scope| {
             let claiming = scope.spawn(|| ask(&second, "POST", "/engine/claim", own, Some(&claim)));
-            let made = ask(&first, "POST", "/api/user/assistant", &agency.key, Some(&assistant()));
-            let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
-            let placed = ask(&first, "POST", "/api/user/make_call", &agency.key, Some(&place))["call_id"].clone();
+            let placed = place(&first, agency, &assistant_of(&first, agency));
             let claimed = claiming.join().expect("a claim");
             assert_eq!(claimed["calls"].as_array().map(Vec::len), Some(1), "{claimed}");
             assert_eq!(claimed["calls"][0]["call"]["id"], placed);
@@ -150,19 +160,13 @@ fn engines_serve_the_accounts_of_all_nodes() {
 /// Whoever asks one node takes calls of the others too, however many wait there; and keeps them while one stands still.
 #[test]
 fn calls_of_all_nodes_have_their_turn_and_their_lease() {
-    let site = Site::new();
-    let (first, second) = (site.node("first"), site.node("second"));
-    spread(&site, &[&first, &second]);
+    let (site, [first, second], agencies) = two_nodes();
     let token = first.text("admin_token");
-    let agencies = accounts(&[&first, &second], token);
     let engine = ask(&first, "POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E" })));
     let own = engine["token"].as_str().expect("a token");
     for agency in &agencies {
-        let made = ask(&first, "POST", "/api/user/assistant", &agency.key, Some(&assistant()));
-        for _ in 0..3 {
-            let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
-            ask(&first, "POST", "/api/user/make_call", &agency.key, Some(&place));
-        }
+        let assistant = assistant_of(&first, agency);
+        (0..3).for_each(|_| drop(place(&first, agency, &assistant)));
     }
     // The account of a call, and its slot.
     let node_of = |call: u64| {
@@ -195,11 +199,8 @@ fn calls_of_all_nodes_have_their_turn_and_their_lease() {
 
 #[test]
 fn a_node_that_is_drained_gives_its_accounts_up_and_refuses_nobody() {
-    let site = Site::new();
-    let (first, second) = (site.node("first"), site.node("second"));
-    spread(&site, &[&first, &second]);
+    let (_site, [first, second], agencies) = two_nodes();
     let token = &*first.text("admin_token").to_owned();
-    let agencies = accounts(&[&first, &second], token);
     let [one, other] = <[Value; 2]>::try_from(in_states(&first, token, &["serving", "serving"])).expect("two");
     assert!(accounts_of(&one) > 0 && accounts_of(&other) > 0, "{one} {other}");
     assert_eq!(accounts_of(&one) + accounts_of(&other), ACCOUNTS as u64 + 1);
@@ -247,17 +248,11 @@ fn a_node_that_is_drained_gives_its_accounts_up_and_refuses_nobody() {
 
 #[test]
 fn a_live_stream_ends_when_its_account_moves_and_is_taken_up_where_it_was() {
-    let site = Site::new();
-    let (first, second) = (site.node("first"), site.node("second"));
-    let nodes = [&first, &second];
-    spread(&site, &nodes);
-    let token = first.text("admin_token");
-    let agencies = accounts(&nodes, token);
+    let (_site, [first, second], agencies) = two_nodes();
+    let (nodes, token) = ([&first, &second], first.text("admin_token"));
     // A call that is cancelled while it waits for an engine stands in the feed at once.
     let happen = |node: &Server, agency: &Agency| {
-        let made = ask(node, "POST", "/api/user/assistant", &agency.key, Some(&assistant()));
-        let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
-        let id = ask(node, "POST", "/api/user/make_call", &agency.key, Some(&place))["call_id"].clone();
+        let id = place(node, agency, &assistant_of(node, agency));
         ask(node, "POST", &format!("/api/user/calls/{id}/hangup"), &agency.key, Some(&json!({})));
         let feed = ask(node, "GET", "/api/user/events", &agency.key, None);
         feed["last_seq"].as_u64().filter(|last| *last > 0).unwrap_or_else(|| panic!("nothing happened: {feed}"))

@@ -14,8 +14,8 @@ const TABLE: &str = "CREATE TABLE bare (key bytea PRIMARY KEY, value bytea NOT N
 const PUT: &str = "WITH gone AS (DELETE FROM bare WHERE key = ANY($3)) INSERT INTO bare \
     SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-/// A connection to PostgreSQL that puts rows into a table of its own. It stays open: what PostgreSQL took for it is seen
-/// while it does.
+/// A connection to PostgreSQL that puts rows into a table of its own. While it is open, what PostgreSQL takes for it is
+/// seen at its process.
 pub struct Bare {
     runtime: Runtime,
     client: Client,
