@@ -59,12 +59,12 @@ export async function settled(page) {
 
 /** Presses a button by its name, once it is there. @param {import("puppeteer-core").Page} page @param {string} words
  * @param {string} [within] */
-export async function press(page, words, within = "body") {
+export async function press(page, words, within = "") {
   await (await page.waitForSelector(button(words, within)))?.click();
 }
 
 /** The selector of a button by its name. @param {string} words @param {string} [within] */
-export const button = (words, within = "body") => `${within} ::-p-aria([name="${words}"][role="button"])`;
+export const button = (words, within = "") => `${within} ::-p-aria([name="${words}"][role="button"])`;
 
 /** @param {Tab} tab @param {{ email: string, password: string }} who */
 export async function signIn(tab, { email, password }) {
