@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use switchboard::store::Store;
+
 use crate::history;
 use crate::said::Transcript;
 use crate::script::Script;
@@ -9,12 +11,13 @@ use crate::stage::{Stage, Steps};
 use crate::subject::component::{Program, built};
 use crate::subject::player::{Player, scripts};
 use crate::subject::served::program;
-use crate::subject::{Cold, Redb, configured};
+use crate::subject::{Cold, Databases, Stored, configured};
 
 /// The hosts to compare.
 pub struct Hosts {
     component: Program,
     node: Option<Player>,
+    databases: Option<Databases>,
     folder: PathBuf,
 }
 
@@ -23,7 +26,14 @@ impl Hosts {
     pub fn new(folder: PathBuf, path: &str) -> Self {
         let before = vec![scripts().join("play-node.js").display().to_string()];
         let node = program("node", path).map(|program| Player { program, before, after: vec!["memory".into()] });
-        Self { component: Program::load(&built()), node, folder }
+        Self { component: Program::load(&built()), node, databases: None, folder }
+    }
+
+    /// Has the histories be played over PostgreSQL as well.
+    #[must_use]
+    pub fn with(mut self, databases: Databases) -> Self {
+        self.databases = Some(databases);
+        self
     }
 
     /// Returns whether Node was found.
@@ -48,8 +58,12 @@ impl Hosts {
             std::fs::create_dir_all(&own).expect("a folder");
             judge(at, "memory, cold", &play(Cold::new(&script.settings), script));
             judge(at, "pure component", &play(self.component.start(&script.settings), script));
-            judge(at, "redb", &play(Redb::new(&script.settings, &own), script));
+            let store = Store::open(&own).expect("a store opens");
+            judge(at, "redb", &play(Stored::over(&script.settings, store), script));
             std::fs::remove_dir_all(&own).expect("it was made");
+            if let Some(databases) = &self.databases {
+                judge(at, "PostgreSQL", &over(databases, script)?);
+            }
         }
         if let Some(node) = &self.node {
             std::fs::create_dir_all(&folder).expect("a folder");
@@ -60,6 +74,11 @@ impl Hosts {
         std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
         Ok(differ)
     }
+}
+
+/// Plays a script over a store in PostgreSQL.
+pub fn over(databases: &Databases, script: &Script) -> Result<Transcript, String> {
+    databases.with_store(|store| play(Stored::over(&script.settings, store), script))
 }
 
 fn play(steps: impl Steps, script: &Script) -> Transcript {

@@ -10,15 +10,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{available_parallelism, scope};
 use std::time::Instant;
 
+use switchboard::store::Store;
 use switchboard_claims::{Claim, tell};
-use switchboard_proof::agree::Hosts;
+use switchboard_proof::agree::{Hosts, over};
 use switchboard_proof::said::Transcript;
 use switchboard_proof::script::Script;
 use switchboard_proof::stage::{Stage, Steps};
 use switchboard_proof::subject::component::{Program, built};
 use switchboard_proof::subject::player::{Player, scripts};
 use switchboard_proof::subject::served::{Served, program};
-use switchboard_proof::subject::{Cold, Native, Redb, configured};
+use switchboard_proof::subject::{Cold, Databases, Native, Stored, configured};
 use switchboard_proof::{measure, scene};
 
 /// Result of a host.
@@ -85,7 +86,11 @@ fn main() -> ExitCode {
         });
     }
     let count = words.first().and_then(|count| count.parse().ok()).unwrap_or(256);
-    claims.push(histories(&Hosts::new(run.folder.clone(), &run.path), count));
+    let (drawing, databases) = (Hosts::new(run.folder.clone(), &run.path), Databases::start());
+    claims.push(match databases {
+        Ok(databases) => histories(&drawing.with(databases), count, ", PostgreSQL"),
+        Err(_) => histories(&drawing, count, ""),
+    });
     let _ = std::fs::remove_dir_all(&run.folder);
     if tell(&claims).is_ok_and(|met| met) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -95,11 +100,22 @@ type Host = (&'static str, fn(&Run, &Path) -> Played);
 fn hosts() -> Vec<Host> {
     vec![
         ("memory, cold", |run, _| Ok(run.stage(Cold::new(&run.script.settings)))),
-        ("redb", |run, folder| Ok(run.stage(Redb::new(&run.script.settings, folder)))),
+        ("redb", |run, folder| {
+            let store = Store::open(folder).map_err(|error| error.to_string())?;
+            Ok(run.stage(Stored::over(&run.script.settings, store)))
+        }),
+        ("PostgreSQL", |run, _| over(&Databases::start()?, &run.script)),
         ("native server", |run, folder| {
             let native = Native::start(&run.script.settings, folder);
             let url = native.url();
             Ok(native.play(&run.script, &url))
+        }),
+        ("native server over PostgreSQL", |run, _| {
+            Databases::start()?.with_store(|store| {
+                let native = Native::over(&run.script.settings, store);
+                let url = native.url();
+                native.play(&run.script, &url)
+            })
         }),
         ("pure component", |run, _| Ok(run.stage(Program::load(&built()).start(&run.script.settings)))),
         ("edge, wasi:http 0.3", |run, folder| run.edge("p3", folder)),
@@ -144,7 +160,7 @@ impl Run {
 }
 
 /// Plays random histories on all cores.
-fn histories(hosts: &Hosts, count: u64) -> Claim {
+fn histories(hosts: &Hosts, count: u64, more: &str) -> Claim {
     let node = if hosts.has_node() { ", Node" } else { "" };
     let (next, differ) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = || {
@@ -163,7 +179,7 @@ fn histories(hosts: &Hosts, count: u64) -> Claim {
     let differ = differ.into_inner();
     println!("\n{count} drawn histories: {differ} differences");
     Claim::holds(
-        format!("Same replies and rows in drawn histories: memory, cold view, redb, component{node}"),
+        format!("Same replies and rows in drawn histories: memory, cold view, redb, component{node}{more}"),
         format!("{count} histories agree"),
         format!("{count} histories, {differ} differences"),
         differ == 0,

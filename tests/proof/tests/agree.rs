@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use switchboard::store::Store;
 use switchboard_proof::agree::Hosts;
 use switchboard_proof::said::Transcript;
 use switchboard_proof::scene;
@@ -12,7 +13,7 @@ use switchboard_proof::stage::Stage;
 use switchboard_proof::subject::component::{Program, built};
 use switchboard_proof::subject::player::{Player, scripts};
 use switchboard_proof::subject::served::program;
-use switchboard_proof::subject::{Cold, Native, Redb, configured};
+use switchboard_proof::subject::{Cold, Native, Stored, configured};
 
 /// Histories per test run; `cargo xtask hosts` plays any number.
 const HISTORIES: u64 = 256;
@@ -61,9 +62,10 @@ fn a_cold_view_agrees() {
 fn rows_in_redb_agree() {
     let (script, said) = &*SCRIPT;
     let folder = Folder::new("redb");
+    let store = Store::open(&folder.0).expect("a store opens");
     agrees(
         said,
-        &Stage::new(Redb::new(&script.settings, &folder.0), configured(&script.settings).rate_limits).play(script),
+        &Stage::new(Stored::over(&script.settings, store), configured(&script.settings).rate_limits).play(script),
     );
 }
 

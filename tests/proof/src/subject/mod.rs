@@ -6,6 +6,7 @@ pub mod convert;
 mod memory;
 mod native;
 pub mod player;
+mod postgres;
 mod rows;
 pub mod served;
 
@@ -13,7 +14,8 @@ pub use cold::Cold;
 pub use component::Component;
 pub use memory::Warm;
 pub use native::Native;
-pub use rows::Redb;
+pub use postgres::Databases;
+pub use rows::Stored;
 
 use serde_json::Value;
 use switchboard_core::memory::Memory;

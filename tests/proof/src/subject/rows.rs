@@ -1,6 +1,4 @@
-//! Rows in redb, step by step, without the native host around it.
-
-use std::path::Path;
+//! Rows in a store of the native host, step by step, without what is around it.
 
 use serde_json::Value;
 use switchboard::store::Store;
@@ -11,33 +9,45 @@ use switchboard_core::step::{Output, OwnedInput};
 use switchboard_core::store::Change;
 use switchboard_core::time::Timestamp;
 use switchboard_core::view::{Order, Scene, Stop, View};
+use tokio::runtime::Runtime;
 
 use super::service;
 use crate::said::Row;
 use crate::stage::{Limited, Limits, Steps};
 
-/// Rows in a redb file.
-pub struct Redb {
+/// Rows in a store.
+pub struct Stored {
     service: Service,
     store: Store,
+    runtime: Runtime,
 }
 
-impl Redb {
-    /// Creates a store in a folder.
+impl Stored {
+    /// Runs steps over an empty store.
     ///
     /// # Panics
-    /// If it cannot be created.
-    pub fn new(settings: &Value, folder: &Path) -> Self {
-        Self { service: service(settings), store: Store::open(folder).expect("a store opens") }
+    /// If it cannot wait for rows.
+    pub fn over(settings: &Value, store: Store) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        Self { service: service(settings), store, runtime }
     }
 }
 
-impl Steps for Redb {
+impl Steps for Stored {
     fn step(&mut self, input: &OwnedInput, now: Timestamp, seed: Seed, limits: &Limits) -> Result<Output, Stop> {
-        let snapshot = self.store.whole().expect("a snapshot");
-        let rows = snapshot.view(None);
-        let view = Limited { rows: &rows, limits };
-        self.service.step(&input.borrow(), &Scene { now, seed, view: &view, careful: false })
+        loop {
+            // Rows are not read while somebody looks at those at hand.
+            let done = {
+                let snapshot = self.store.snapshot().expect("a snapshot");
+                let rows = snapshot.view(None);
+                let view = Limited { rows: &rows, limits };
+                self.service.step(&input.borrow(), &Scene { now, seed, view: &view, careful: false })
+            };
+            match done {
+                Err(Stop::Missing(reads)) => self.runtime.block_on(self.store.load(reads)).expect("rows"),
+                done => return done,
+            }
+        }
     }
 
     fn apply(&mut self, changes: &[Change]) {
