@@ -11,9 +11,9 @@ use switchboard_faults::Fault;
 use switchboard_faults::report::Row;
 use switchboard_postgres::Proxy;
 use switchboard_sim::random::Random;
-use switchboard_tests::server::Server;
+use switchboard_tests::server::{Server, run};
 
-use crate::{Agency, Load, Site, soak};
+use crate::{AT_ONCE, Agency, Load, Loaded, Site, soak};
 
 /// All faults. A node that dies is replaced once its lease has run out, so many of them wait for seconds each time.
 pub const FAULTS: [Fault; 17] = [
@@ -39,20 +39,27 @@ pub const FAULTS: [Fault; 17] = [
     Fault { name: "soak", run: soak::soak, share: 1, long: 30 },
 ];
 
-/// Leads that are made between two faults.
-const BETWEEN: usize = 50;
+/// Accounts: so many that each of three nodes has some.
+const ACCOUNTS: usize = 8;
+/// Clients of each account.
+const CLIENTS: usize = AT_ONCE / ACCOUNTS;
+/// Numbers that each account may ask for.
+const NUMBERS: u64 = 100_000;
+/// Leads that each account makes between two faults.
+const BETWEEN: usize = 6;
 
-/// A load on nodes over one database.
+/// A load of several accounts on nodes over one database.
 struct Trial {
     site: Site,
     /// Nodes that live.
     nodes: Vec<Server>,
     /// Nodes that were ever started.
     started: usize,
-    agency: Agency,
-    load: Load,
+    accounts: Vec<(Agency, Load)>,
+    /// The URL by which nodes reach their store.
+    url: String,
     random: Random,
-    /// Longest time, seconds, in which nothing should be acknowledged; `None`: it depends on what is hurt.
+    /// Longest time, seconds, in which nothing of an account should be acknowledged; `None`: it depends on what is hurt.
     silence_aim: Option<f64>,
 }
 
@@ -61,31 +68,44 @@ impl Trial {
     fn of(count: usize, seed: u64) -> Self {
         let site = Site::on_disk();
         let nodes: Vec<_> = (0..count).map(|number| site.node(&number.to_string())).collect();
-        Self::over(site, nodes, seed)
+        let url = site.url();
+        Self::over(site, nodes, url, seed)
     }
 
     /// Starts a node that reaches its database through a link, and a load.
     fn linked(site: Site, seed: u64) -> (Self, Proxy) {
         let proxy = Proxy::open(site.instance.address(), seed).expect("a proxy");
         let node = site.begin("0", proxy.address()).wait();
-        (Self::over(site, vec![node], seed), proxy)
+        let url = site.login.url(proxy.address());
+        (Self::over(site, vec![node], url, seed), proxy)
     }
 
-    fn over(site: Site, nodes: Vec<Server>, seed: u64) -> Self {
-        let agency = Agency::of(&nodes[0]);
-        let load = Load::begin(&nodes[0], &agency);
-        load.more(BETWEEN);
-        Self { site, started: nodes.len(), nodes, agency, load, random: Random::new(seed), silence_aim: None }
+    fn over(site: Site, nodes: Vec<Server>, url: String, seed: u64) -> Self {
+        let accounts = filled(&nodes[0]);
+        let trial =
+            Self { site, started: nodes.len(), nodes, accounts, url, random: Random::new(seed), silence_aim: None };
+        trial.more();
+        trial
     }
 
-    /// States the longest time, seconds, in which nothing should be acknowledged.
+    /// States the longest time, seconds, in which nothing of an account should be acknowledged.
     fn silent_for(self, seconds: f64) -> Self {
         Self { silence_aim: Some(seconds), ..self }
     }
 
-    /// Waits until more leads were made.
+    /// Waits until each account has made more leads.
     fn more(&self) {
-        self.load.more(BETWEEN);
+        self.accounts.iter().for_each(|(_, load)| load.more(BETWEEN));
+    }
+
+    /// Sends what follows to another node.
+    fn turn_to(&self, node: &Server) {
+        self.accounts.iter().for_each(|(_, load)| load.turn_to(node));
+    }
+
+    /// Returns how many requests were answered 503, or not at all.
+    fn refused(&self) -> u64 {
+        self.accounts.iter().map(|(_, load)| load.refused()).sum()
     }
 
     /// Takes a node from those that live; the load turns to another one.
@@ -93,7 +113,7 @@ impl Trial {
         let at = usize::try_from(self.random.below(self.nodes.len() as u64)).expect("a few nodes");
         let node = self.nodes.remove(at);
         if let Some(next) = self.random.pick(&self.nodes) {
-            self.load.turn_to(next);
+            self.turn_to(next);
         }
         node
     }
@@ -113,12 +133,31 @@ impl Trial {
         self.nodes.push(self.site.node_of(&name, binary));
     }
 
-    /// Stops the load; all that was acknowledged is stored.
-    fn end(self) -> crate::Loaded {
-        let loaded = self.load.end();
-        loaded.is_stored(&self.agency, self.nodes.last().expect("a node"));
+    /// Stops the load; all that was acknowledged is stored, and the store is whole.
+    fn end(self) -> Loaded {
+        let loaded = stored(self.accounts, self.nodes.last().expect("a node"));
+        let verified = run(&["verify", &self.url]);
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
         loaded
     }
+}
+
+/// Makes accounts at a node, and a load of each.
+fn filled(node: &Server) -> Vec<(Agency, Load)> {
+    let operator = node.text("admin_token");
+    let agencies: Vec<_> = (0..ACCOUNTS).map(|number| Agency::opened(node, node, operator, number)).collect();
+    let load = |(at, agency): (u64, Agency)| {
+        let load = Load::of(node, &agency, at * NUMBERS, CLIENTS);
+        (agency, load)
+    };
+    (0..).zip(agencies).map(load).collect()
+}
+
+/// Stops loads; all that was acknowledged is stored.
+fn stored(accounts: Vec<(Agency, Load)>, node: &Server) -> Loaded {
+    let ended: Vec<_> = accounts.into_iter().map(|(agency, load)| (agency, load.end())).collect();
+    ended.iter().for_each(|(agency, loaded)| loaded.is_stored(agency, node));
+    ended.into_iter().map(|(_, loaded)| loaded).reduce(Loaded::and).expect("an account")
 }
 
 /// Hurts a trial so often, and looks at the end whether it has all that was acknowledged; stops at the first failure.

@@ -153,6 +153,21 @@ impl Agency {
         Self::with(node, node.text("api_key"))
     }
 
+    /// Makes the account of a number at a node, and its key at another one, by the operator's token.
+    ///
+    /// # Panics
+    /// If a request is refused.
+    pub fn opened(node: &Server, other: &Server, operator: &str, number: usize) -> Self {
+        let make = |at: &Server, path: &str, body: &Value| {
+            let (status, made) = call("POST", &format!("{}{path}", at.text("url")), operator, Some(body));
+            assert_eq!(status, 201, "{made}");
+            made
+        };
+        let account = make(node, "/admin/accounts", &json!({ "email": format!("agency{number}@example.com") }));
+        let key = make(other, &format!("/admin/accounts/{}/api-keys", account["id"]), &json!({ "name": "Key" }));
+        Self::with(node, key["api_key"]["token"].as_str().unwrap_or_else(|| panic!("{key}")))
+    }
+
     /// Sets up the account of a key.
     ///
     /// # Panics

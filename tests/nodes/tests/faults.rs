@@ -57,7 +57,7 @@ fn a_synchronous_standby_takes_over() {
 }
 
 #[test]
-fn a_database_that_went_back_in_time_ends_the_node() {
+fn a_database_that_went_back_in_time_ends_the_nodes() {
     share("past");
 }
 

@@ -24,18 +24,11 @@ fn ask(node: &Server, method: &str, path: &str, key: &str, body: Option<&Value>)
     found
 }
 
-/// Makes accounts, one at each node in turn; returns their keys.
+/// Makes accounts, one at each node in turn; returns them.
 fn accounts(nodes: &[&Server], token: &str) -> Vec<Agency> {
-    let made = (0..ACCOUNTS).map(|number| {
-        let node = nodes[number % nodes.len()];
-        let body = json!({ "email": format!("agency{number}@example.com") });
-        let account = ask(node, "POST", "/admin/accounts", token, Some(&body));
-        let path = format!("/admin/accounts/{}/api-keys", account["id"]);
-        // Any node takes what is another one's.
-        let key = ask(nodes[(number + 1) % nodes.len()], "POST", &path, token, Some(&json!({ "name": "Key" })));
-        Agency::with(node, key["api_key"]["token"].as_str().unwrap_or_else(|| panic!("{key}")))
-    });
-    made.collect()
+    // Any node takes what is another one's.
+    let of = |number| nodes[number % nodes.len()];
+    (0..ACCOUNTS).map(|number| Agency::opened(of(number), of(number + 1), token, number)).collect()
 }
 
 /// Starts two nodes that share some accounts.

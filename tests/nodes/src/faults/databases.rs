@@ -10,8 +10,9 @@ use switchboard_postgres::{Flow, HeldConnections, Instance, Loss, PatroniCluster
 use switchboard_sim::random::Random;
 use switchboard_tests::server::{Folder, Server, binary};
 
-use super::{BETWEEN, Trial, caught, times, under_load};
-use crate::{Agency, Load, Site, spawn};
+use super::{BETWEEN, Trial, caught, filled, stored, times, under_load};
+use crate::shares::spread;
+use crate::{Site, spawn};
 
 /// Longer than a node answers without being heard of.
 const OUTAGE: Duration = Duration::from_secs(6);
@@ -104,19 +105,18 @@ pub fn failovers(wanted: u64, seed: u64) -> Row {
     assert!(Store::init(&url).expect("its tables"), "they were missing");
     let start = |name: &str| -> Server { spawn(Command::new(binary()), &folder, name, &url, &[]).wait() };
     let nodes = [start("0"), start("1")];
-    let agency = Agency::of(&nodes[0]);
-    let load = Load::begin(&nodes[0], &agency);
+    let accounts = filled(&nodes[0]);
+    let more = || accounts.iter().for_each(|(_, load)| load.more(BETWEEN));
     let mut random = Random::new(seed);
     let mut row = times(claim, wanted, seed, |_| {
-        load.more(BETWEEN);
+        more();
         let asked = random.chance(500);
         let made = if asked { cluster.switch_over() } else { cluster.kill_primary() };
         made.unwrap_or_else(|why| panic!("{}: {why}", if asked { "asked" } else { "one died" }));
-        load.more(BETWEEN);
+        more();
     });
     let ended = caught(|| {
-        let loaded = load.end();
-        loaded.is_stored(&agency, &nodes[1]);
+        let loaded = stored(accounts, &nodes[1]);
         row.notes.push(loaded.told());
         row.figures.push(Claim::stated(
             "Longest silence while Patroni replaces a primary that died, which it does after twenty seconds",
@@ -128,11 +128,13 @@ pub fn failovers(wanted: u64, seed: u64) -> Row {
 }
 
 pub fn past(wanted: u64, seed: u64) -> Row {
-    let claim = "a node ends when its database has lost commits";
+    let claim = "every node ends when their database has lost commits";
     times(claim, wanted, seed, |number| {
         let site = Site::on_disk();
         let standby = site.instance.standby("standby").expect("a standby");
         let (mut trial, proxy) = Trial::linked(site, seed ^ number);
+        trial.nodes.push(trial.site.begin("1", proxy.address()).wait());
+        spread(&trial.site, &trial.nodes.iter().collect::<Vec<_>>());
         let paused = trial.site.instance.pause_sender("standby").expect("it sends");
         trial.more();
         trial.site.instance.kill().expect("it ran");
@@ -141,11 +143,11 @@ pub fn past(wanted: u64, seed: u64) -> Row {
         proxy.turn_to(standby.address());
         proxy.cut();
         let patience = Instant::now() + Duration::from_mins(1);
-        while !trial.nodes[0].has_ended() {
-            assert!(Instant::now() < patience, "the node goes on over rows that it does not know");
+        while !trial.nodes.iter_mut().all(Server::has_ended) {
+            assert!(Instant::now() < patience, "a node goes on over rows that it does not know");
             std::thread::sleep(Duration::from_millis(20));
         }
-        drop(trial.load.end());
+        trial.accounts.into_iter().for_each(|(_, load)| drop(load.end()));
     })
 }
 
@@ -177,7 +179,8 @@ pub fn disks(wanted: u64, seed: u64) -> Row {
     let disk = SmallDisk::new(DISK_BYTES).expect("a small disk");
     let site = Site::with(Instance::options().on(disk));
     let node = site.node("0");
-    let trial = Trial::over(site, vec![node], seed);
+    let url = site.url();
+    let trial = Trial::over(site, vec![node], url, seed);
     under_load("a full disk of the database refuses and loses nothing", wanted, seed, trial, |trial| {
         let disk = trial.site.instance.disk().expect("it has one");
         disk.fill(0).expect("it is filled");
@@ -200,6 +203,6 @@ pub fn connections(wanted: u64, seed: u64) -> Row {
         proxy.heal().expect("it takes connections again");
         std::thread::sleep(Duration::from_secs(2));
         drop(held);
-        trial.load.more(BETWEEN);
+        trial.more();
     })
 }

@@ -31,10 +31,10 @@ const STILL_MS_MAX: u64 = 10_000;
 pub fn kills(wanted: u64, seed: u64) -> Row {
     let claim = "nothing is lost when a node is killed, and others serve";
     under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(SILENCE_AIM), |trial| {
-        let refused = trial.load.refused();
+        let refused = trial.refused();
         trial.take().kill();
         trial.more();
-        let more = trial.load.refused() - refused;
+        let more = trial.refused() - refused;
         assert!(more <= UNDER_WAY, "{more} were refused, and not only those that were under way");
         trial.join(0);
     })
@@ -44,7 +44,7 @@ pub fn kills_of_all(wanted: u64, seed: u64) -> Row {
     under_load("nothing is lost when all nodes are killed", wanted, seed, Trial::of(NODES, seed), |trial| {
         trial.nodes.drain(..).for_each(Server::kill);
         (0..NODES).for_each(|_| trial.join(0));
-        trial.load.turn_to(&trial.nodes[0]);
+        trial.turn_to(&trial.nodes[0]);
         trial.more();
     })
 }
@@ -57,7 +57,7 @@ pub fn pauses(wanted: u64, seed: u64) -> Row {
         std::thread::sleep(STILL);
         trial.more();
         signal(&node, Signal::CONT);
-        trial.load.turn_to(&node);
+        trial.turn_to(&node);
         trial.nodes.push(node);
         trial.more();
     })
@@ -72,7 +72,8 @@ pub fn reads(wanted: u64, seed: u64) -> Row {
         let readers: Vec<_> = urls
             .into_iter()
             .map(|url| {
-                let (load, key, over, read) = (trial.load.view(), trial.agency.key.clone(), &over, &read);
+                let (agency, load) = &trial.accounts[0];
+                let (load, key, over, read) = (load.view(), agency.key.clone(), &over, &read);
                 scope.spawn(move || {
                     while !over.load(Ordering::Relaxed) {
                         let known = load.acknowledged();
@@ -108,10 +109,10 @@ pub fn stops(wanted: u64, seed: u64) -> Row {
     let claim = "nobody is refused when a node stops in order";
     under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(STOP_AIM), |trial| {
         let node = trial.take();
-        let refused = trial.load.refused();
+        let refused = trial.refused();
         assert_eq!(node.stop(), Some(0));
         trial.more();
-        assert_eq!(trial.load.refused(), refused, "refused while it stopped");
+        assert_eq!(trial.refused(), refused, "refused while it stopped");
         trial.join(0);
     })
 }
@@ -123,9 +124,9 @@ pub fn clocks(wanted: u64, seed: u64) -> Row {
         node.kill();
         let ahead = trial.random.one(&[-HOUR, 0, HOUR]);
         trial.join(ahead);
-        trial.load.turn_to(&trial.nodes[0]);
+        trial.turn_to(&trial.nodes[0]);
         trial.more();
-        expect_order(&trial.agency.page(&trial.nodes[0], 1));
+        trial.accounts.iter().for_each(|(agency, _)| drop(expect_order(&agency.page(&trial.nodes[0], 1))));
     })
 }
 
@@ -138,12 +139,12 @@ pub fn releases(wanted: u64, seed: u64) -> Row {
     };
     let binaries = [earlier, binary()];
     under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(STOP_AIM), |trial| {
-        let (node, refused) = (trial.take(), trial.load.refused());
+        let (node, refused) = (trial.take(), trial.refused());
         assert_eq!(node.stop(), Some(0));
         trial.more();
         trial.join_of(&binaries[trial.started % 2]);
-        trial.load.turn_to(trial.nodes.last().expect("it was started"));
+        trial.turn_to(trial.nodes.last().expect("it was started"));
         trial.more();
-        assert_eq!(trial.load.refused(), refused, "refused while it stopped, or another one joined");
+        assert_eq!(trial.refused(), refused, "refused while it stopped, or another one joined");
     })
 }
