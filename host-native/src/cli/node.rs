@@ -19,7 +19,7 @@ use super::reign::Reign;
 use super::run::{Process, Signals, WriterThread, bind};
 use super::simulated::{BuiltInEngine, SimulatedEngine};
 
-/// How long running requests are waited for before the rows are given up.
+/// How long running requests, and what jobs send, are waited for before the rows are given up.
 const FINISH: Duration = Duration::from_millis(400);
 /// How long another node is waited for.
 const ANOTHER: Duration = Duration::from_millis(500);
@@ -153,27 +153,25 @@ impl Node<'_> {
 
     /// Takes notice of a lane that has ended.
     fn ended(&mut self, lane: LaneId, why: StoreEnd) -> Result<(), Failed> {
+        if let StoreEnd::Broken(why) = why {
+            // Whoever supervises the process starts it again.
+            return Err(format!("the store has ended: {why}").into());
+        }
         // One that was given up is known to have ended.
         let Some(reign) = self.reigns.remove(&lane) else { return Ok(()) };
         self.front.end(lane);
         reign.stop();
-        match why {
-            StoreEnd::Replaced => {
-                tracing::warn!("another node serves: this one passes requests on to it");
-                // What its tasks still want fails at once.
-                tokio::spawn(reign.end());
-                Ok(())
-            }
-            // Whoever supervises the process starts it again.
-            StoreEnd::Broken(why) => Err(format!("the store has ended: {why}").into()),
-        }
+        tracing::warn!("another node serves: this one passes requests on to it");
+        // What its tasks still want fails at once.
+        tokio::spawn(reign.end());
+        Ok(())
     }
 
     /// Gives a lane up but for some of its slots: requests that come meanwhile wait for whoever takes them.
     async fn give(&mut self, lane: LaneId, keep: usize) -> Result<(), Failed> {
-        let Some(reign) = self.reigns.remove(&lane) else { return Ok(()) };
+        let Some(mut reign) = self.reigns.remove(&lane) else { return Ok(()) };
         tracing::info!(keep, "another node takes some of the accounts");
-        let kept = self.hand_over(&reign, lane, keep).await;
+        let kept = self.hand_over(&mut reign, lane, keep).await?;
         self.writers.push(reign.end().await?);
         match kept {
             Some(store) => self.begin(store).await,
@@ -181,13 +179,17 @@ impl Node<'_> {
         }
     }
 
-    async fn hand_over(&self, reign: &Reign, lane: LaneId, keep: usize) -> Option<Store> {
+    async fn hand_over(&self, reign: &mut Reign, lane: LaneId, keep: usize) -> Result<Option<Store>, Failed> {
         let own = self.front.end(lane);
         reign.stop();
-        if let Some(own) = own {
-            own.idle(FINISH).await;
-        }
-        reign.hand_over(keep).await
+        let idle = async {
+            if let Some(own) = own {
+                own.idle(FINISH).await;
+            }
+        };
+        let ((), settled) = tokio::join!(idle, reign.settle(FINISH));
+        settled?;
+        Ok(reign.hand_over(keep).await)
     }
 
     /// Gives all rows up, and waits for the nodes that take them: requests that come meanwhile are passed on to them.
@@ -199,9 +201,9 @@ impl Node<'_> {
         }
         // To the end of the process: what is passed on while the last connections close must find whoever serves.
         self.events = Some(events);
-        let reigns = std::mem::take(&mut self.reigns);
-        for (lane, reign) in &reigns {
-            self.hand_over(reign, *lane, 0).await;
+        let mut reigns = std::mem::take(&mut self.reigns);
+        for (lane, reign) in &mut reigns {
+            self.hand_over(reign, *lane, 0).await?;
         }
         let mut routes = self.front.watch();
         // A node that serves takes what this one has given up; how long that takes is its machine's.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard::edge::EdgeToken;
 use switchboard::host::{Host, HostOptions};
@@ -18,6 +19,7 @@ use switchboard_core::http::reply::Reply;
 use switchboard_core::settings::Configured;
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::timeout;
 
 use super::Failed;
 use super::run::{Process, WriterThread};
@@ -34,7 +36,8 @@ pub struct Reign {
     host: Arc<Host>,
     writer: WriterThread,
     stop: watch::Sender<bool>,
-    schedule: JoinHandle<()>,
+    /// Until it is known to have ended.
+    schedule: Option<JoinHandle<()>>,
     beside: Vec<AbortHandle>,
 }
 
@@ -86,7 +89,7 @@ impl Reign {
     pub async fn begin(Heir { host, writer }: Heir, front: &Front) -> Result<(Self, Option<Reply>), FirstStartFailed> {
         let secrets = host.first_start().await.map_err(FirstStartFailed)?;
         let (stop, stopping) = watch::channel(false);
-        let schedule = tokio::spawn(Arc::clone(&host).schedule(stopping));
+        let schedule = Some(tokio::spawn(Arc::clone(&host).schedule(stopping)));
         let locks = Arc::clone(&host);
         let mut beside = vec![tokio::spawn(async move { locks.tell_of_locks().await }).abort_handle()];
         if let Some(vault) = host.vault.clone() {
@@ -107,6 +110,18 @@ impl Reign {
         let _ = self.stop.send(true);
     }
 
+    /// Waits for what its jobs send, as it was told to stop; what takes longer is handed back to them.
+    pub async fn settle(&mut self, limit: Duration) -> Result<(), Failed> {
+        let Some(schedule) = &mut self.schedule else { return Ok(()) };
+        if let Ok(ended) = timeout(limit, schedule).await {
+            self.schedule = None;
+            ended?;
+        } else {
+            self.host.hand_back();
+        }
+        Ok(())
+    }
+
     /// Gives the rows up to other nodes, but for so many slots; returns the store of those that stay.
     pub async fn hand_over(&self, keep: usize) -> Option<Store> {
         self.host.store.hand_over(keep).await
@@ -114,7 +129,9 @@ impl Reign {
 
     /// Waits for the end of what runs beside the host, which was told to stop.
     pub async fn end(self) -> Result<WriterThread, Failed> {
-        self.schedule.await?;
+        if let Some(schedule) = self.schedule {
+            schedule.await?;
+        }
         self.beside.iter().for_each(AbortHandle::abort);
         Ok(self.writer)
     }

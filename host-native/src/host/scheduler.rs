@@ -47,9 +47,14 @@ impl Host {
     /// Waits for the sends of jobs; those that take longer than `CARRIED` are handed back to their jobs.
     async fn finish_carried(&self) {
         if tokio::time::timeout(CARRIED, self.carried.write()).await.is_err() {
-            self.hand_back.send_replace(true);
+            self.hand_back();
             drop(self.carried.write().await);
         }
+    }
+
+    /// Hands the sends of jobs back to them.
+    pub fn hand_back(&self) {
+        self.hand_back.send_replace(true);
     }
 
     async fn write_used(&self) {
