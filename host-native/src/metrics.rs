@@ -14,9 +14,11 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use switchboard_core::job::Figures;
 use switchboard_core::service::figures::StoreFigures;
+use uuid::Uuid;
 
 use crate::room::{Room, UsedUp};
 use crate::rooms::Rooms;
+use crate::store::{LaneFigures, LaneId};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Labels {
@@ -43,6 +45,11 @@ struct EngineLabel {
 struct QueueLabels {
     kind: &'static str,
     state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LaneLabel {
+    lane: String,
 }
 
 /// Operations that wait for news, whose time says nothing of the service's.
@@ -94,6 +101,42 @@ impl StoreGauges {
     }
 }
 
+/// Metrics of the lanes that this node has, set before they are shown.
+#[derive(Default)]
+struct LaneMetrics {
+    slots: Family<LaneLabel, Level>,
+    commits: Family<LaneLabel, Counter>,
+    row_bytes: Family<LaneLabel, Level>,
+    lease_seconds: Family<LaneLabel, Gauge<f64, AtomicU64>>,
+}
+
+impl LaneMetrics {
+    fn of(registry: &mut Registry) -> Self {
+        let own = Self::default();
+        registry.register("lane_slots", "Slots of accounts of a lane of this node", own.slots.clone());
+        registry.register("lane_commits", "Commits of a lane of this node", own.commits.clone());
+        registry.register("lane_row_bytes", "Bytes of rows that a lane has at hand", own.row_bytes.clone());
+        let help = "How long a lane may go on to answer if the database is not heard of";
+        registry.register("lane_lease_seconds", help, own.lease_seconds.clone());
+        own
+    }
+
+    fn set(&self, lanes: impl Iterator<Item = (LaneId, LaneFigures)>) {
+        // Those that this node no longer has are not shown.
+        self.slots.clear();
+        self.commits.clear();
+        self.row_bytes.clear();
+        self.lease_seconds.clear();
+        for (id, figures) in lanes {
+            let label = LaneLabel { lane: Uuid::from_bytes(id).to_string() };
+            self.slots.get_or_create(&label).set(figures.slots as u64);
+            self.commits.get_or_create(&label).inner().store(figures.commits, Ordering::Relaxed);
+            self.row_bytes.get_or_create(&label).set(figures.row_bytes as u64);
+            self.lease_seconds.get_or_create(&label).set(figures.lease.as_secs_f64());
+        }
+    }
+}
+
 /// All metrics of a running service.
 pub struct Metrics {
     rooms: Arc<Rooms>,
@@ -103,6 +146,7 @@ pub struct Metrics {
     seconds: Histogram,
     poll_seconds: Histogram,
     stored: StoreGauges,
+    lanes: LaneMetrics,
     connections: Gauge,
     turned_away: Counter,
     group: Histogram,
@@ -133,7 +177,7 @@ impl Metrics {
         registry.register("requests", "Requests answered", requests.clone());
         registry.register("request_seconds", "From head to answer, without those that wait for news", seconds.clone());
         registry.register("long_poll_seconds", "The same of engines that wait for calls", poll_seconds.clone());
-        let stored = StoreGauges::of(&mut registry);
+        let (stored, lanes) = (StoreGauges::of(&mut registry), LaneMetrics::of(&mut registry));
         registry.register("connections", "Open connections", connections.clone());
         registry.register("turned_away", "Connections for which there was no room", turned_away.clone());
         registry.register("commit_inputs", "Inputs of one commit", group.clone());
@@ -159,6 +203,7 @@ impl Metrics {
             seconds,
             poll_seconds,
             stored,
+            lanes,
             connections,
             turned_away,
             group,
@@ -246,6 +291,11 @@ impl Metrics {
         self.stored.set(figures);
     }
 
+    /// Updates what is shown of the lanes of this node.
+    pub fn lanes(&self, lanes: impl Iterator<Item = (LaneId, LaneFigures)>) {
+        self.lanes.set(lanes);
+    }
+
     /// Encodes all metrics as text, with the store's size in bytes and whether its disk is full.
     pub fn text(&self, store_bytes: u64, disk_full: bool) -> String {
         self.store_bytes.set(store_bytes);
@@ -323,7 +373,11 @@ mod tests {
         metrics.stored(&StoreFigures { calls, engine_calls: [(3, 1)].into(), ..StoreFigures::default() });
         let calls = vec![("ringing", 2)];
         metrics.stored(&StoreFigures { calls, campaigns_running: 4, deliveries_waiting: 5, ..StoreFigures::default() });
+        let figures = LaneFigures { slots: 512, commits: 7, row_bytes: 100, lease: Duration::from_millis(3_500) };
+        metrics.lanes([([1; 16], figures)].into_iter());
+        metrics.lanes([([2; 16], figures)].into_iter());
         let text = metrics.text(9, true);
+        assert!(!text.contains("01010101"), "a lane that this node no longer has: {text}");
         assert!(!text.contains("switchboard_engine_calls{"), "an engine that has no call any more: {text}");
         for line in [
             "switchboard_long_poll_seconds_count 1",
@@ -334,6 +388,10 @@ mod tests {
             r#"switchboard_budget_used{budget="streams"} 3"#,
             r#"switchboard_budget_limit{budget="connections"} 7"#,
             "switchboard_disk_full 1",
+            r#"switchboard_lane_slots{lane="02020202-0202-0202-0202-020202020202"} 512"#,
+            r#"switchboard_lane_commits_total{lane="02020202-0202-0202-0202-020202020202"} 7"#,
+            r#"switchboard_lane_row_bytes{lane="02020202-0202-0202-0202-020202020202"} 100"#,
+            r#"switchboard_lane_lease_seconds{lane="02020202-0202-0202-0202-020202020202"} 3.5"#,
             r#"switchboard_budget_waiting{budget="hashes"} 0"#,
             r#"switchboard_budget_refused_total{budget="lists",share="account"} 1"#,
             r#"switchboard_budget_waited_total{budget="hashes"} 0"#,

@@ -24,7 +24,7 @@ use crate::room::{Holder, Room};
 use crate::seal::Seal;
 
 use backend::Backend;
-pub use backend::StoreEnd;
+pub use backend::{LaneFigures, StoreEnd};
 use embedded::Embedded;
 use memory::MemoryRows;
 use postgres::Postgres;
@@ -195,6 +195,11 @@ impl Store {
     /// Returns the id of the lane that its rows are; `None` if it shares them with nobody.
     pub fn lane(&self) -> Option<LaneId> {
         self.backend.lane()
+    }
+
+    /// Returns how its lane does, if it has one.
+    pub fn lane_figures(&self) -> Option<LaneFigures> {
+        self.backend.lane_figures()
     }
 
     /// Returns the nodes that share the rows out among them; `None` if nobody else may have any.

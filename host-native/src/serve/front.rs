@@ -121,7 +121,7 @@ impl Front {
         Some((Arc::clone(&own.host), own.run()))
     }
 
-    /// Updates the metrics of what this process's accounts hold.
+    /// Updates the metrics of what this process's accounts hold, and of its lanes.
     pub(super) async fn tell_stored(&self) {
         let mut all = StoreFigures::default();
         for own in self.own() {
@@ -131,6 +131,10 @@ impl Front {
             }
         }
         self.metrics.stored(&all);
+        self.metrics.lanes(self.own().iter().filter_map(|own| {
+            let store = &own.host.store;
+            Some((store.lane()?, store.lane_figures()?))
+        }));
     }
 
     /// Returns who serves an account.

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard_core::key::Key;
 use switchboard_core::store::Change;
@@ -62,6 +63,11 @@ pub trait Backend: Send + Sync {
         None
     }
 
+    /// Returns how its lane does, if it has one.
+    fn lane_figures(&self) -> Option<LaneFigures> {
+        None
+    }
+
     /// Returns whether it has the rows of all accounts.
     fn is_whole(&self) -> bool {
         true
@@ -100,6 +106,19 @@ pub trait Backend: Send + Sync {
 
     /// Returns the number of bytes that the rows take; 0 if it is not known.
     fn bytes(&self) -> u64;
+}
+
+/// How a lane does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneFigures {
+    /// Slots of accounts that are its own.
+    pub slots: usize,
+    /// Commits that it has made.
+    pub commits: u64,
+    /// Bytes of rows that it has at hand.
+    pub row_bytes: usize,
+    /// How long it may go on to answer if the database is not heard of.
+    pub lease: Duration,
 }
 
 /// Why a store has ended.

@@ -39,7 +39,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 use tokio::time::Instant;
 
-use super::backend::{Backend, BoxFuture, Learner, NotedKeys, OpenWrite, Picture, SealState, StoreEnd};
+use super::backend::{Backend, BoxFuture, LaneFigures, Learner, NotedKeys, OpenWrite, Picture, SealState, StoreEnd};
 use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
@@ -143,7 +143,11 @@ impl Lease {
     }
 
     fn holds(&self) -> bool {
-        self.began.elapsed().as_millis() < u128::from(self.until.load(Ordering::Acquire))
+        !self.left().is_zero()
+    }
+
+    fn left(&self) -> Duration {
+        Duration::from_millis(self.until.load(Ordering::Acquire)).saturating_sub(self.began.elapsed())
     }
 }
 
@@ -428,6 +432,16 @@ impl Backend for Postgres {
 
     fn lane(&self) -> Option<Id> {
         Some(self.node.id)
+    }
+
+    fn lane_figures(&self) -> Option<LaneFigures> {
+        let rows = self.node.rows.read();
+        Some(LaneFigures {
+            slots: self.node.slots.count(),
+            commits: u64::try_from(rows.at.seq).unwrap_or_default(),
+            row_bytes: rows.known.bytes(),
+            lease: self.node.lease.left(),
+        })
     }
 
     fn is_whole(&self) -> bool {

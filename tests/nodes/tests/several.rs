@@ -117,8 +117,12 @@ fn each_node_shows_figures_of_its_own() {
         (status, String::from_utf8(text).expect("text"))
     };
     let token = first.text("admin_token");
-    assert!(metrics(&first, token).1.contains("\nswitchboard_serves 1\n"));
-    assert!(metrics(&second, token).1.contains("\nswitchboard_serves 0\n"));
+    let [one, other] = [&first, &second].map(|node| metrics(node, token).1);
+    assert!(one.contains("\nswitchboard_serves 1\n") && other.contains("\nswitchboard_serves 0\n"));
+    for of_lane in ["slots", "commits_total", "row_bytes", "lease_seconds"] {
+        let line = format!("\nswitchboard_lane_{of_lane}{{lane=\"");
+        assert!(one.contains(&line) && !other.contains(&line), "{line} {one} {other}");
+    }
     assert_eq!(metrics(&second, first.text("api_key")).0, metrics(&first, first.text("api_key")).0);
     assert_ne!(metrics(&second, "nobody").0, 200);
 }

@@ -51,6 +51,11 @@ impl Slots {
         self.is_all
     }
 
+    /// Returns how many they are.
+    pub fn count(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// Returns whether the slot of an account is among them.
     pub fn has(&self, account: u32) -> bool {
         self.is_all || self.has_slot(slot_of_account(account))
