@@ -8,11 +8,11 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use switchboard::serve;
 use switchboard_core::budget::{NODE_CONNECTIONS, PASSED};
-use switchboard_nodes::shares::second_that_passes_on;
+use switchboard_nodes::shares::{second_that_passes_on, wait};
 use switchboard_nodes::streams::follow;
 use switchboard_nodes::{Agency, Site, signal};
 use switchboard_tests::house::assistant;
-use switchboard_tests::server::{Server, Starting, call, send};
+use switchboard_tests::server::{Folder, Server, Starting, call, send};
 
 fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
@@ -125,6 +125,24 @@ fn each_node_shows_figures_of_its_own() {
     }
     assert_eq!(metrics(&second, first.text("api_key")).0, metrics(&first, first.text("api_key")).0);
     assert_ne!(metrics(&second, "nobody").0, 200);
+}
+
+#[test]
+fn nodes_that_were_given_one_address_say_so() {
+    let (site, folder) = (Site::new(), Folder::new());
+    let (url, address) = (site.url(), free().to_string());
+    let arguments = ["--store", &url, "--node-address", &address, "--engine", "none"];
+    let nodes = ["first", "second"].map(|name| {
+        let log = folder.path(&format!("{name}.log"));
+        let file = std::fs::File::create(&log).expect("a file");
+        (Server::start_logging(&folder.path(name), &arguments, &[], file), log)
+    });
+    wait("the nodes do not say that they have one address", || {
+        nodes.iter().all(|(_, log)| {
+            let said = std::fs::read_to_string(log).unwrap_or_default();
+            said.contains("reached at the address of this one") && said.contains(&address)
+        })
+    });
 }
 
 #[test]

@@ -38,10 +38,11 @@ pub(super) const LANES: &str = "SELECT id, node, address, seq, beat FROM lane WH
 pub(super) const SLOTS: &str = "SELECT id, lane FROM slot WHERE lane IS NOT NULL";
 /// Processes that have shown themselves lately.
 pub(super) const NODES: &str =
-    "SELECT id, seen::text, is_draining FROM node WHERE seen > now() - interval '1 minute' ORDER BY id";
+    "SELECT id, seen::text, is_draining, address FROM node WHERE seen > now() - interval '1 minute' ORDER BY id";
 /// The number of the last change of shared rows.
 pub(super) const SHARED: &str = "SELECT coalesce(max(seq), 0) FROM shared";
 static UNREACHED: Sparse = Sparse::new();
+static TWIN: Sparse = Sparse::new();
 
 /// A lane that lives, as far as the database knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,8 +145,28 @@ impl Look {
         let before = std::mem::take(&mut self.nodes);
         for row in nodes {
             let (Some(id), said) = (id_in(row, 0), row.get::<_, String>(1)) else { continue };
-            let since = before.get(&id).filter(|shown| shown.said == said).map_or(now, |shown| shown.since);
+            let known = before.get(&id);
+            let since = known.filter(|shown| shown.said == said).map_or(now, |shown| shown.since);
+            // One that only once was there may have had the address before this one.
+            if known.is_some_and(|shown| shown.said != said) && id != self.presence.id && self.is_own(row.get(3)) {
+                self.warn_of_twin();
+            }
             self.nodes.insert(id, Shown { said, since, is_draining: row.get(2) });
+        }
+    }
+
+    fn is_own(&self, address: &str) -> bool {
+        !address.is_empty() && address == self.presence.address
+    }
+
+    fn warn_of_twin(&self) {
+        if let Some(more) = TWIN.more() {
+            tracing::error!(
+                address = self.presence.address,
+                more,
+                "another node says that it is reached at the address of this one: requests for its accounts come here or \
+                 go astray; give each its own --node-address"
+            );
         }
     }
 

@@ -34,7 +34,7 @@ const DIVISION_BY_ZERO: &str = "22012";
 static STATEMENTS: [Statement; 21] = [
     read(lookout::LANES, NONE, &[Type::BYTEA, Type::BYTEA, Type::TEXT, Type::INT8, Type::INT8], lanes),
     read(lookout::SLOTS, NONE, &[Type::INT4, Type::BYTEA], slots),
-    read(lookout::NODES, NONE, &[Type::BYTEA, Type::TEXT, Type::BOOL], nodes),
+    read(lookout::NODES, NONE, &[Type::BYTEA, Type::TEXT, Type::BOOL, Type::TEXT], nodes),
     read(lookout::SHARED, NONE, &[Type::INT8], |tables, _| one(vec![SqlCell::Int8(tables.last_shared())])),
     read(PASSED, &[Type::INT8], &[Type::BOOL], |tables, given| {
         one(vec![SqlCell::Bool(tables.last_shared() > number(given, 0))])
@@ -190,7 +190,10 @@ fn slots(tables: &mut Tables, _: &Parameters) -> StatementResult {
 fn nodes(tables: &mut Tables, _: &Parameters) -> StatementResult {
     let since = tables.now - 60_000_000;
     let seen = tables.nodes.iter().filter(|(_, seen)| **seen > since);
-    all(seen.map(|(id, seen)| vec![SqlCell::Bytes(id.clone()), SqlCell::Text(seen.to_string()), SqlCell::Bool(false)]))
+    all(seen.map(|(id, seen)| {
+        let (seen, address) = (SqlCell::Text(seen.to_string()), SqlCell::Text("simulated:1".into()));
+        vec![SqlCell::Bytes(id.clone()), seen, SqlCell::Bool(false), address]
+    }))
 }
 
 fn shown(tables: &mut Tables, given: &Parameters) -> StatementResult {
