@@ -13,6 +13,7 @@ mod lookout;
 mod map;
 mod nodes;
 mod ownership;
+mod past;
 mod picture;
 mod place;
 mod recut;
@@ -56,7 +57,7 @@ pub use nodes::{NodeSign, SharedOut, StoreNode, StoreNodes};
 use picture::{Now, Rows};
 use place::Slots;
 use rows::KnownRows;
-use shared::SharedChanges;
+use shared::{LogPoint, Logged, SharedChanges};
 use target::DatabaseTarget;
 use whole::Whole;
 
@@ -119,8 +120,14 @@ struct Node {
 /// The right to write, and what became of the last commit.
 struct Lane {
     fence: Fence,
-    /// The changes of a commit in doubt.
-    unsettled: Vec<Change>,
+    unsettled: Option<Unsettled>,
+}
+
+/// A commit in doubt.
+struct Unsettled {
+    changes: Vec<Change>,
+    /// The mark of what is shared of it.
+    mark: Option<Id>,
 }
 
 /// Until when the node may answer, by its own clock.
@@ -247,7 +254,10 @@ impl Node {
             drop(loader);
             let loaded = match loaded {
                 Ok(loaded) => loaded,
-                Err(Unloaded::Replaced) => return Err(self.end(StoreEnd::Replaced)),
+                Err(Unloaded::Replaced) => match self.replaced().await {
+                    StoreError::Outdated => continue,
+                    why => return Err(why),
+                },
                 Err(Unloaded::Failed(_)) if Instant::now() < until => {
                     tokio::time::sleep(AGAIN).await;
                     continue;
@@ -261,8 +271,8 @@ impl Node {
                 return Err(StoreError::of("rows cannot be read", &"a commit is in doubt"));
             }
             let known = self.rows.read().at.shared;
-            if loaded.at.shared > known {
-                self.learn(known, loaded.at.shared).await?;
+            if loaded.at.shared.seq >= known.seq && loaded.at.shared != known {
+                self.learn(known, loaded.at.shared.seq).await?;
                 continue;
             }
             let mut rows = self.rows.write();
@@ -275,14 +285,23 @@ impl Node {
         }
     }
 
-    /// Learns what other lanes changed of the shared rows after a number, up to another one. Changes of this lane's own
-    /// up to that one are at hand.
-    async fn learn(&self, after: i64, to: i64) -> Result<(), StoreError> {
+    /// Learns what other lanes changed of the shared rows after a change, up to a number. Changes of this lane's own up to
+    /// that one are at hand.
+    async fn learn(&self, after: LogPoint, to: i64) -> Result<(), StoreError> {
         let logged = self.loader.lock().await.since(after, to).await;
-        let logged = logged.map_err(|why| StoreError::of("rows cannot be read", &why))?;
+        match logged.map_err(|why| StoreError::of("rows cannot be read", &why))? {
+            Some(logged) => self.learned(after, logged),
+            None => self.look_back().await.map(drop)?,
+        }
+        Ok(())
+    }
+
+    /// Applies what the log says after a change, unless another read was quicker.
+    fn learned(&self, after: LogPoint, logged: Logged) {
         let mut rows = self.rows.write();
-        // Another read may have been quicker.
-        let Some(logged) = logged.filter(|_| rows.at.shared == after) else { return Ok(()) };
+        if rows.at.shared != after {
+            return;
+        }
         let keys = match &logged.changes {
             Some(changes) => changes.iter().map(|change| change.key().clone()).collect(),
             // Of all of them, this one is waited for.
@@ -293,28 +312,30 @@ impl Node {
         if let Some(told) = self.told.get() {
             told(keys);
         }
-        Ok(())
     }
 
     /// Commits changes that were decided after this change of shared rows; `lane` is the right to do so.
-    async fn commit(&self, lane: &mut Lane, changes: Vec<Change>, after: i64) -> Result<(), StoreError> {
+    async fn commit(&self, lane: &mut Lane, changes: Vec<Change>, after: LogPoint) -> Result<(), StoreError> {
         self.confirm()?;
         self.settle(lane).await?;
-        let parts = Changes { after, ..parted(&self.rows.read().known, &changes) };
+        let parts = Changes { after, ..parted(&self.rows.read().known, &changes)? };
+        let mark = parts.shared.mark;
         let sent = Instant::now();
         let clock = i64::try_from(self.clock.unpaced().micros()).unwrap_or(i64::MAX);
         match lane.fence.commit(&parts, clock, sent + DOUBT).await {
             Ok(seq) => {
                 self.lease.renew(sent);
                 self.presence.duty.took(sent.elapsed());
-                self.apply(changes, seq);
+                self.apply(changes, mark, seq);
                 Ok(())
             }
+            // What it was decided after was found to be gone meanwhile.
+            Err(Uncommitted::Replaced) if self.rows.read().at.shared != after => Err(StoreError::Outdated),
             Err(Uncommitted::Unknown(why)) => {
-                lane.unsettled = changes;
+                lane.unsettled = Some(Unsettled { changes, mark });
                 Err(StoreError::of("what became of a commit is not known", &why))
             }
-            Err(uncommitted) => Err(self.failed(uncommitted)),
+            Err(uncommitted) => Err(self.failed(uncommitted).await),
         }
     }
 
@@ -325,18 +346,20 @@ impl Node {
         }
         let sent = Instant::now();
         let is_made = lane.fence.settle(sent + DOUBT, "an earlier commit is in doubt").await;
-        let is_made = is_made.map_err(|uncommitted| self.failed(uncommitted))?;
+        let is_made = match is_made {
+            Ok(is_made) => is_made,
+            Err(uncommitted) => return Err(self.failed(uncommitted).await),
+        };
         self.lease.renew(sent);
-        let changes = std::mem::take(&mut lane.unsettled);
-        if is_made {
-            self.apply(changes, lane.fence.seq());
+        if let Some(Unsettled { changes, mark }) = lane.unsettled.take().filter(|_| is_made) {
+            self.apply(changes, mark, lane.fence.seq());
         }
         Ok(())
     }
 
-    fn failed(&self, uncommitted: Uncommitted) -> StoreError {
+    async fn failed(&self, uncommitted: Uncommitted) -> StoreError {
         match uncommitted {
-            Uncommitted::Replaced => self.end(StoreEnd::Replaced),
+            Uncommitted::Replaced => self.replaced().await,
             Uncommitted::Outdated => StoreError::Outdated,
             Uncommitted::Strange(why) => self.end(StoreEnd::Broken(format!("the database is not what it was: {why}"))),
             Uncommitted::Refused(why) => StoreError::of("the database refused a commit", &why),
@@ -344,15 +367,15 @@ impl Node {
         }
     }
 
-    fn apply(&self, changes: Vec<Change>, seq: i64) {
-        self.rows.write().apply(changes, seq);
+    fn apply(&self, changes: Vec<Change>, mark: Option<Id>, seq: i64) {
+        self.rows.write().apply(changes, mark, seq);
         self.seq.send_replace(seq);
     }
 }
 
 /// Parts changes by what is known of their keys, and finds their places.
-fn parted(known: &KnownRows, changes: &[Change]) -> Changes {
-    let mut parts = Changes { shared: SharedChanges::of(changes), ..Changes::default() };
+fn parted(known: &KnownRows, changes: &[Change]) -> Result<Changes, StoreError> {
+    let mut parts = Changes { shared: SharedChanges::of(changes)?, ..Changes::default() };
     for change in changes {
         match change {
             Change::Put(key, value) => {
@@ -370,7 +393,7 @@ fn parted(known: &KnownRows, changes: &[Change]) -> Changes {
             },
         }
     }
-    parts
+    Ok(parts)
 }
 
 impl Backend for Postgres {
@@ -405,7 +428,7 @@ impl Backend for Postgres {
         let (loading, node) = (self.load(Vec::new()), Arc::clone(&self.node));
         Box::pin(async move {
             loading.await?;
-            Ok(node.rows.read().at.shared == shared)
+            Ok(node.rows.read().at.shared.seq == shared)
         })
     }
 
@@ -487,7 +510,7 @@ struct LaneWrite {
     lane: OwnedMutexGuard<Lane>,
     runtime: tokio::runtime::Handle,
     /// The last change of shared rows before it began.
-    after: i64,
+    after: LogPoint,
     /// Whether a shared row was looked at.
     is_shared: Arc<AtomicBool>,
 }

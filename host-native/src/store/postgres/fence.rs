@@ -4,7 +4,8 @@
 //! token that nobody else has: whoever was replaced, or stands at another number, changes nothing. No clock, no lock and
 //! no state of a session is needed for that. When an answer is lost, the sequence says what became of the commit.
 //!
-//! The same statement refuses a commit that was decided over [shared](super::shared) rows as they no longer are.
+//! The same statement refuses a commit that was decided over [shared](super::shared) rows as they no longer are, or in
+//! another [past](super::past).
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
 use super::link::{Prepared, told};
-use super::shared::{KEPT, SharedChanges};
+use super::shared::{KEPT, LogPoint, SharedChanges};
 use super::target::DatabaseTarget;
 use crate::clock;
 use crate::store::StoreError;
@@ -26,9 +27,9 @@ const AGAIN: Duration = Duration::from_millis(50);
 pub(super) const COMMIT: &str = "
 WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
            WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead
-             AND NOT EXISTS (SELECT 1 FROM shared WHERE shared.seq > $15) RETURNING seq),
-     s AS (INSERT INTO shared (seq, keys, vals) SELECT $15 + 1, $16, $17 FROM f WHERE cardinality($16) > 0),
-     o AS (DELETE FROM shared USING f WHERE cardinality($16) > 0 AND shared.seq <= $15 - $18),
+             AND (SELECT (s.seq, s.mark) = ($15, $16) FROM shared s ORDER BY s.seq DESC LIMIT 1) RETURNING seq),
+     s AS (INSERT INTO shared (seq, mark, keys, vals) SELECT $15 + 1, $17, $18, $19 FROM f WHERE $17 IS NOT NULL),
+     o AS (DELETE FROM shared USING f WHERE $17 IS NOT NULL AND shared.seq <= $15 - $20),
      d AS (DELETE FROM kv USING f WHERE k = ANY($5) RETURNING 1),
      e AS (DELETE FROM kv USING f WHERE k = ANY($6)),
      w AS (UPDATE kv SET v = x.v FROM f, unnest($7::bytea[], $8::bytea[]) x(k, v) WHERE kv.k = x.k RETURNING 1),
@@ -38,7 +39,7 @@ WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
 SELECT (SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $13 AND (SELECT count(*) FROM w) = $14 THEN 1 ELSE 0 END)
         FROM f),
        EXISTS (SELECT 1 FROM shared WHERE shared.seq > $15)";
-pub(super) static COMMIT_TYPES: [Type; 18] = [
+pub(super) static COMMIT_TYPES: [Type; 20] = [
     Type::BYTEA,
     Type::BYTEA,
     Type::INT8,
@@ -54,6 +55,8 @@ pub(super) static COMMIT_TYPES: [Type; 18] = [
     Type::INT8,
     Type::INT8,
     Type::INT8,
+    Type::BYTEA,
+    Type::BYTEA,
     Type::BYTEA_ARRAY,
     Type::BYTEA_ARRAY,
     Type::INT8,
@@ -96,7 +99,7 @@ pub(super) struct Changes {
     /// What of it is of shared rows.
     pub shared: SharedChanges,
     /// The last change of shared rows that it was decided after.
-    pub after: i64,
+    pub after: LogPoint,
 }
 
 /// Keys and values.
@@ -127,7 +130,7 @@ pub(super) struct Fence {
 /// Why nothing was committed, or why it is not known whether it was.
 #[derive(Debug)]
 pub(super) enum Uncommitted {
-    /// Another node has the lane's rows.
+    /// The lane is another node's, or is not where this one knows it to be, or the log is not; nothing was changed.
     Replaced,
     /// Shared rows were changed since it was decided; nothing was changed.
     Outdated,
@@ -206,7 +209,7 @@ impl Fence {
         };
         let warnings = link.warnings();
         let (deleted, updated) = (count(&changes.deleted), count(&changes.updated.keys));
-        let parameters: [&(dyn ToSql + Sync); 18] = [
+        let parameters: [&(dyn ToSql + Sync); 20] = [
             &id.as_slice(),
             &token.as_slice(),
             &seq,
@@ -221,7 +224,9 @@ impl Fence {
             &changes.put.values,
             &deleted,
             &updated,
-            &changes.after,
+            &changes.after.seq,
+            &changes.after.mark.as_slice(),
+            &changes.shared.mark.as_ref().map(Id::as_slice),
             &changes.shared.keys,
             &changes.shared.values,
             &KEPT,
@@ -242,7 +247,7 @@ impl Fence {
             Ok(Err(error)) => match error.code() {
                 // Rows are not as they were: another lane's change of shared rows came between, or another program.
                 Some(code) if *code == SqlState::DIVISION_BY_ZERO || *code == SqlState::UNIQUE_VIOLATION => {
-                    match tokio::time::timeout(ANSWERED, link.client.query_one(PASSED, &[&changes.after])).await {
+                    match tokio::time::timeout(ANSWERED, link.client.query_one(PASSED, &[&changes.after.seq])).await {
                         Ok(Ok(row)) if row.get(0) => Attempt::Outdated,
                         Ok(Ok(_)) => Attempt::Strange("rows were changed by another program".into()),
                         Ok(Err(_)) | Err(_) => Attempt::Again,

@@ -12,11 +12,11 @@ use super::fence::Id;
 use super::link::{Prepared, told};
 use super::picture::Moment;
 use super::place::{self, Slots};
-use super::shared::{self, Logged};
+use super::shared::{self, LogPoint, Logged};
 use super::target::DatabaseTarget;
 
 pub(super) const LOAD: &str = "
-SELECT 0 AS n, int8send(seq) AS k, int8send((SELECT coalesce(max(seq), 0) FROM shared)) AS v
+SELECT 0 AS n, int8send(seq) AS k, (SELECT int8send(s.seq) || s.mark FROM shared s ORDER BY s.seq DESC LIMIT 1) AS v
     FROM lane WHERE id = $1 AND NOT dead
 UNION ALL SELECT 1, k, v FROM kv WHERE k = ANY($2)
 UNION ALL SELECT s.n, r.k, r.v FROM unnest($3::int4[], $4::bytea[], $5::bytea[], $6::int8[]) s(n, f, t, l)
@@ -128,8 +128,8 @@ impl Loader {
         told_of(reads, &answer.map_err(Unloaded::Failed)?)
     }
 
-    /// Reads the changes of shared rows after a number, up to another one.
-    pub async fn since(&mut self, after: i64, to: i64) -> Result<Option<Logged>, String> {
+    /// Reads the changes of shared rows after one, up to a number; `None` if that one is of another past.
+    pub async fn since(&mut self, after: LogPoint, to: i64) -> Result<Option<Logged>, String> {
         let logged = match self.loads.get().await {
             Ok((link, _)) => shared::since(&link.client, after, to).await.map_err(|error| told(&error)),
             Err(why) => Err(why),
@@ -191,7 +191,11 @@ fn told_of(reads: Vec<Read>, rows: &[Row]) -> Result<Loaded, Unloaded> {
     for row in rows {
         let (part, key, value): (i32, &[u8], &[u8]) = (row.get(0), row.get(1), row.get(2));
         match part {
-            0 => at = Some(Moment { seq: number(key)?, shared: number(value)? }),
+            0 => {
+                let (shared, mark) = value.split_at_checked(size_of::<i64>()).ok_or_else(strange)?;
+                let mark = mark.try_into().map_err(|_| strange())?;
+                at = Some(Moment { seq: number(key)?, shared: LogPoint { seq: number(shared)?, mark } });
+            }
             1 => drop(singles.insert(place::row_of(key), value.to_vec())),
             _ => {
                 let at = usize::try_from(part - FIRST_READ).map_err(|_| strange())?;

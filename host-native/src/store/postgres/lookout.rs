@@ -19,7 +19,7 @@ use super::picture::Rows;
 use super::recut::{EndedLanes, NewLane, Recut, queues, recut, refused};
 use super::share::{ShareStep, Shares};
 use super::target::DatabaseTarget;
-use super::{Lane, Lease, Node, ownership};
+use super::{Lane, Lease, Node, ownership, shared};
 use crate::clock::Clock;
 use crate::sparse::Sparse;
 use crate::store::StoreError;
@@ -39,8 +39,6 @@ pub(super) const SLOTS: &str = "SELECT id, lane FROM slot WHERE lane IS NOT NULL
 /// Processes that have shown themselves lately.
 pub(super) const NODES: &str =
     "SELECT id, seen::text, is_draining, address FROM node WHERE seen > now() - interval '1 minute' ORDER BY id";
-/// The number of the last change of shared rows.
-pub(super) const SHARED: &str = "SELECT coalesce(max(seq), 0) FROM shared";
 static UNREACHED: Sparse = Sparse::new();
 static TWIN: Sparse = Sparse::new();
 
@@ -249,7 +247,7 @@ pub(super) async fn begun(
 ) -> Result<Option<Node>, StoreError> {
     // What was said of these accounts is in the past of this node.
     clock.not_before(Timestamp::from_micros(u64::try_from(lane.clock).unwrap_or_default()));
-    let shared = link.client.query_one(SHARED, &[]).await.map_err(|error| refused(&error))?.get(0);
+    let last = shared::last(&link.client).await.map_err(|error| refused(&error))?;
     let known = queues(&link.client, &lane.slots).await?;
     // Taking the slots may have taken longer than a lease.
     let (sent, warnings) = (Instant::now(), link.warnings());
@@ -260,8 +258,8 @@ pub(super) async fn begun(
     }
     let fence = Fence::of(target.clone(), lane.id, lane.token);
     Ok(Some(Node {
-        rows: Arc::new(RwLock::new(Rows::of(known, shared, &presence.memory))),
-        lane: Arc::new(Mutex::new(Lane { fence, unsettled: Vec::new() })),
+        rows: Arc::new(RwLock::new(Rows::of(known, last, &presence.memory))),
+        lane: Arc::new(Mutex::new(Lane { fence, unsettled: None })),
         loader: Mutex::new(Loader::of(target.clone(), lane.id)),
         seq: tokio::sync::watch::Sender::new(0),
         lease: Lease::of(sent),

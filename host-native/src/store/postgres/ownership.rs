@@ -8,6 +8,7 @@ use tokio_postgres::Error;
 
 use super::fence::Id;
 use super::link::{DatabaseLink, told};
+use super::past::Past;
 use super::recut::{EndedLanes, Recut, recut};
 use super::{LEASE, Node, lookout};
 use crate::store::backend::StoreEnd;
@@ -23,21 +24,22 @@ const END: Duration = Duration::from_secs(2);
 
 /// Shows each second that the node lives, until it is dropped or ends.
 pub(super) async fn live(node: Weak<Node>) {
-    let mut link = None;
+    let (mut link, mut stands) = (None, 0);
     loop {
         tokio::time::sleep(BEAT).await;
         let Some(node) = node.upgrade() else { return };
         if node.ended.borrow().is_some() {
             return;
         }
-        settle(&node).await;
+        settle(&node, stands).await;
         shrink(&node).await;
         if link.is_none() {
             link = DatabaseLink::to(&node.target).await.ok();
         }
         let Some(open) = &link else { continue };
-        if !show_life(&node, open).await {
-            link = None;
+        match show_life(&node, open).await {
+            Some(seq) => stands = seq,
+            None => link = None,
         }
         // What others have changed of the shared rows is news here as well.
         if !node.slots.is_all() {
@@ -56,42 +58,45 @@ async fn shrink(node: &Node) {
     }
 }
 
-/// Settles a commit in doubt that no other follows; a failure is told to whoever commits next.
-async fn settle(node: &Node) {
-    if let Ok(mut lane) = node.lane.try_lock() {
-        let _ = node.settle(&mut lane).await;
+/// Settles a commit in doubt that no other follows; a failure is told to whoever commits next. `stands` is where the lane
+/// stood in the database earlier: nobody else moves it, unless a machine was copied as it ran.
+async fn settle(node: &Node, stands: i64) {
+    if let Ok(mut lane) = node.lane.try_lock()
+        && node.settle(&mut lane).await.is_ok()
+        && stands > lane.fence.seq()
+    {
+        node.end(StoreEnd::Broken("another process writes in the name of this one: its machine was copied".into()));
     }
 }
 
-/// Shows that the node lives; returns whether the connection is still of use.
-async fn show_life(node: &Node, link: &DatabaseLink) -> bool {
-    let (sent, warnings, known) = (Instant::now(), link.warnings(), *node.seq.borrow());
-    match tokio::time::timeout(LEASE, beat(link, &node.id)).await {
-        Ok(Ok(Some(seq))) if seq < known => {
-            let why = format!("the database went back in time: from commit {known} of this node to {seq}");
-            node.end(StoreEnd::Broken(why));
-            false
-        }
-        Ok(Ok(Some(_))) => {
-            // What the standby may not have is no sign.
-            if link.warnings() == warnings {
-                node.lease.renew(sent);
-            }
-            true
-        }
-        Ok(Ok(None)) => {
-            node.end(StoreEnd::Replaced);
-            false
-        }
+/// Shows that the node lives; returns where its lane stands, `None` if the connection is of no more use.
+async fn show_life(node: &Node, link: &DatabaseLink) -> Option<i64> {
+    let (sent, warnings, known) = (Instant::now(), link.warnings(), node.known_past());
+    let shown = async { tokio::try_join!(beat(link, &node.id), known.compare(&link.client, &node.id)) };
+    let (sign, past) = match tokio::time::timeout(LEASE, shown).await {
+        Ok(Ok(shown)) => shown,
         Ok(Err(error)) => {
             tracing::warn!(error = told(&error), "the database does not take a sign of life");
-            false
+            return None;
         }
         Err(_) => {
             tracing::warn!("the database does not answer to a sign of life");
-            false
+            return None;
+        }
+    };
+    if node.note(past, known, &link.client).await.is_err() {
+        return None;
+    }
+    if sign.is_none() {
+        node.end(StoreEnd::Replaced);
+    } else if link.warnings() == warnings {
+        // What the standby may not have is no sign.
+        node.lease.renew(sent);
+        if past == Past::Same {
+            node.rows.write().be_sure(known.shared);
         }
     }
+    sign
 }
 
 /// Moves the beat of a lane on; returns the number of its commits, `None` if the lane is another node's.
@@ -105,6 +110,8 @@ pub(super) async fn end(node: &Node, keep: usize) -> Option<Node> {
     let ended = async {
         // A commit that still runs ends first, and none begins any more.
         let _lane = node.lane.lock().await;
+        // What is gone would be handed over as if it had never been.
+        let _ = node.look_back().await;
         if !node.end_once(StoreEnd::Replaced) {
             return Ok(None);
         }
@@ -122,6 +129,7 @@ pub(super) async fn end(node: &Node, keep: usize) -> Option<Node> {
         Ok(Err(why)) => why,
         Err(_) => "the database does not answer".into(),
     };
+    node.end_once(StoreEnd::Replaced);
     tracing::warn!(why, "the rows were not given up: the next node waits until this one was silent for a while");
     None
 }

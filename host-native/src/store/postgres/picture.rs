@@ -8,9 +8,10 @@ use switchboard_core::key::{self, Space};
 use switchboard_core::store::Change;
 use switchboard_core::view::{RowVisitor, Scan, Stop};
 
+use super::fence::Id;
 use super::place::{self, Slots};
 use super::rows::KnownRows;
-use super::shared::Logged;
+use super::shared::{LogPoint, Logged};
 use crate::store::backend::Picture;
 
 /// Memory of a process for rows, bytes.
@@ -52,44 +53,54 @@ impl Drop for MemoryPart {
 pub(super) struct Moment {
     /// Commits of the lane.
     pub seq: i64,
-    /// Changes of shared rows.
-    pub shared: i64,
+    /// The last change of shared rows.
+    pub shared: LogPoint,
 }
 
 /// Rows at hand, of one moment.
 pub(super) struct Rows {
     pub known: KnownRows,
     pub at: Moment,
+    /// The last change of shared rows that a standby is known to have.
+    pub sure: LogPoint,
     memory: MemoryPart,
     /// The moment when rows were last forgotten: what was read before may be older than what they said.
     forgotten: Moment,
 }
 
 impl Rows {
-    /// Begins with what is known of a lane that was just made, after so many changes of shared rows.
-    pub fn of(known: KnownRows, shared: i64, memory: &RowMemory) -> Self {
+    /// Begins with what is known of a lane that was just made, after a change of shared rows.
+    pub fn of(known: KnownRows, shared: LogPoint, memory: &RowMemory) -> Self {
         let at = Moment { seq: 0, shared };
-        Self { known, at, memory: memory.part(), forgotten: at }
+        Self { known, at, sure: shared, memory: memory.part(), forgotten: at }
     }
 
     /// Returns whether what was read at a moment may be added.
     pub fn takes(&self, read: Moment) -> bool {
-        read.seq >= self.forgotten.seq && read.shared >= self.forgotten.shared
+        read.seq >= self.forgotten.seq && read.shared.seq >= self.forgotten.shared.seq
     }
 
-    /// Applies what the lane has committed.
-    pub fn apply(&mut self, changes: Vec<Change>, seq: i64) {
-        if changes.iter().any(|change| place::is_shared(change.key())) {
-            self.at.shared += 1;
+    /// Applies what the lane has committed, with a mark if shared rows are among it.
+    pub fn apply(&mut self, changes: Vec<Change>, mark: Option<Id>, seq: i64) {
+        if let Some(mark) = mark {
+            self.at.shared = LogPoint { seq: self.at.shared.seq + 1, mark };
+            self.be_sure(self.at.shared);
         }
         self.known.apply(changes);
         self.at.seq = seq;
         self.shrink();
     }
 
+    /// Notes that a standby has a change of shared rows.
+    pub fn be_sure(&mut self, shared: LogPoint) {
+        if shared.seq > self.sure.seq {
+            self.sure = shared;
+        }
+    }
+
     /// Applies what other lanes have changed of the shared rows.
     pub fn learn(&mut self, logged: Logged) {
-        self.at.shared = logged.seq;
+        self.at.shared = logged.last;
         if let Some(changes) = logged.changes {
             self.known.apply(changes);
         } else {
@@ -151,7 +162,7 @@ impl Picture for Now {
     }
 
     fn shared(&self) -> Option<i64> {
-        self.is_shared.load(Ordering::Relaxed).then_some(self.rows.at.shared)
+        self.is_shared.load(Ordering::Relaxed).then_some(self.rows.at.shared.seq)
     }
 }
 
@@ -162,7 +173,7 @@ mod tests {
     #[test]
     fn lanes_share_the_memory_of_their_process() {
         let memory = RowMemory::default();
-        let rows = || Rows::of(KnownRows::default(), 0, &memory);
+        let rows = || Rows::of(KnownRows::default(), LogPoint::default(), &memory);
         let first = rows();
         assert_eq!(first.memory.bytes(), MEMORY_BYTES);
         let others = [rows(), rows(), rows()];
@@ -174,12 +185,12 @@ mod tests {
     #[test]
     fn a_lane_gives_up_what_is_another_one_s_part_now() {
         let memory = RowMemory::default();
-        let mut rows = Rows::of(KnownRows::default(), 0, &memory);
+        let mut rows = Rows::of(KnownRows::default(), LogPoint::default(), &memory);
         let value = vec![0; MEMORY_BYTES / 64];
         let changes = (0..40_u8).map(|key| Change::Put(vec![key], value.clone())).collect();
-        rows.apply(changes, 1);
+        rows.apply(changes, None, 1);
         assert!(rows.known.bytes() > MEMORY_BYTES / 2, "it has room for all");
-        let other = Rows::of(KnownRows::default(), 0, &memory);
+        let other = Rows::of(KnownRows::default(), LogPoint::default(), &memory);
         while rows.shrink() {}
         assert!(rows.known.bytes() <= MEMORY_BYTES / 2);
         drop(other);

@@ -12,6 +12,7 @@ use super::load;
 use super::lookout::Living;
 use super::place::Slots;
 use super::rows::KnownRows;
+use super::shared;
 use crate::store::StoreError;
 
 const WHAT: &str = "the store cannot be opened";
@@ -69,8 +70,8 @@ pub(super) async fn recut(
     ended: EndedLanes<'_>,
     most: usize,
 ) -> Result<Recut, StoreError> {
-    let (id, token) = (draw()?, draw()?);
-    let cut = cut(client, presence, ended, most, (id, token)).await;
+    let drawn = (draw()?, draw()?, draw()?);
+    let cut = cut(client, presence, ended, most, drawn).await;
     cut.map_err(|error| refused(&error))
 }
 
@@ -79,7 +80,7 @@ async fn cut(
     presence: &Presence,
     ended: EndedLanes<'_>,
     most: usize,
-    (id, token): (Id, Id),
+    (id, token, mark): (Id, Id, Id),
 ) -> Result<Recut, Error> {
     let transaction = client.transaction().await?;
     // One node at a time: the second finds what the first has left.
@@ -100,6 +101,7 @@ async fn cut(
     transaction.execute(MADE, &[&id.as_slice(), &token.as_slice(), &presence.id.as_slice(), &address, &clock]).await?;
     transaction.execute(DEALT, &[&id.as_slice(), &free]).await?;
     transaction.execute(FORGOTTEN, &[]).await?;
+    shared::note(&transaction, mark).await?;
     transaction.commit().await?;
     let slots = Slots::of(free.iter().filter_map(|slot| u16::try_from(*slot).ok()));
     Ok(Recut::Made(NewLane { id, token, slots, clock }))

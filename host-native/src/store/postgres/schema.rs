@@ -15,7 +15,8 @@ const WHAT: &str = "the store cannot be used";
 
 /// Every row of the service is a row of `kv`, under its slot and its key. Whoever holds a `lane` writes the rows of its
 /// slots: each commit moves its `seq` on, so that nobody writes who has lost it; others reach its node at an `address`. A
-/// `node` is a process that serves or waits to. `shared` is a log of the last changes of rows that all lanes read. Updates need room on their page.
+/// `node` is a process that serves or waits to. `shared` is a log of the last changes of rows that all lanes read, and is
+/// never empty. Updates need room on their page.
 const TABLES: &str = "
 CREATE TABLE switchboard.kv (k bytea PRIMARY KEY, v bytea NOT NULL) WITH (fillfactor = 80);
 CREATE TABLE switchboard.lane (
@@ -27,7 +28,8 @@ CREATE TABLE switchboard.node (
     is_draining boolean NOT NULL DEFAULT false, load double precision NOT NULL DEFAULT 0
 ) WITH (fillfactor = 10);
 CREATE TABLE switchboard.slot (id int PRIMARY KEY, lane bytea);
-CREATE TABLE switchboard.shared (seq bigint PRIMARY KEY, keys bytea[] NOT NULL, vals bytea[] NOT NULL);
+CREATE TABLE switchboard.shared (seq bigint PRIMARY KEY, mark bytea NOT NULL, keys bytea[] NOT NULL, vals bytea[] NOT NULL);
+INSERT INTO switchboard.shared VALUES (0, '\\x00000000000000000000000000000000', '{}', '{}');
 CREATE TABLE switchboard.meta (name text PRIMARY KEY, value text NOT NULL);
 ";
 

@@ -4,26 +4,55 @@
 //! Whoever changes some adds what it changed to a log, in the same commit and under the next number, which one commit
 //! alone gets. Every commit says after which change it was decided: if there was another one since, nothing is committed,
 //! and the steps are run again over the rows as the log says that they are.
+//!
+//! A lane that is made is noted there too, as a change of nothing: so whoever knows a change of the log knows whether the
+//! database still has [the past](super::past) in which it was made.
 
 use switchboard_core::store::Change;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error, GenericClient, Row};
 
+use super::fence::{Id, draw};
+use super::link::id_in;
 use super::place;
+use crate::store::StoreError;
 
 /// Changes that are kept for lanes that have not seen them.
 pub(super) const KEPT: i64 = 1_000;
-pub(super) const SINCE: &str = "SELECT seq, keys, vals FROM shared WHERE seq > $1 AND seq <= $2 ORDER BY seq";
+/// A change and those after it, up to another one.
+pub(super) const SINCE: &str = "SELECT seq, mark, keys, vals FROM shared WHERE seq BETWEEN $1 AND $2 ORDER BY seq";
+/// The last change.
+pub(super) const LAST: &str = "SELECT seq, mark FROM shared ORDER BY seq DESC LIMIT 1";
+/// Notes a change of nothing, unless another one gets its number.
+pub(super) const NOTED: &str = "INSERT INTO shared (seq, mark, keys, vals) \
+    SELECT max(seq) + 1, $1, '{}', '{}' FROM shared ON CONFLICT DO NOTHING";
+
+/// A change in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LogPoint {
+    pub seq: i64,
+    /// Nobody else's: in another past, another change has the number.
+    pub mark: Id,
+}
+
+impl LogPoint {
+    /// Reads one from two columns.
+    pub fn of(row: &Row, column: usize) -> Self {
+        Self { seq: row.get(column), mark: id_in(row, column + 1).unwrap_or_default() }
+    }
+}
 
 /// What a commit changes of the shared rows; a key without a value is deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SharedChanges {
     pub keys: Vec<Vec<u8>>,
     pub values: Vec<Option<Vec<u8>>>,
+    /// The mark that they get in the log, if there are any.
+    pub mark: Option<Id>,
 }
 
 impl SharedChanges {
     /// Returns those among changes.
-    pub fn of(changes: &[Change]) -> Self {
+    pub fn of(changes: &[Change]) -> Result<Self, StoreError> {
         let mut shared = Self::default();
         for change in changes {
             let (key, value) = match change {
@@ -35,30 +64,50 @@ impl SharedChanges {
                 shared.values.push(value);
             }
         }
-        shared
+        if !shared.keys.is_empty() {
+            shared.mark = Some(draw()?);
+        }
+        Ok(shared)
     }
 }
 
 /// What the log says.
 pub(super) struct Logged {
-    /// The number of the last change.
-    pub seq: i64,
+    /// The last change.
+    pub last: LogPoint,
     /// All of them, in their order; `None` if they are not kept any more.
     pub changes: Option<Vec<Change>>,
 }
 
-/// Reads the changes after a number, up to another one; `None` if there are none.
-pub(super) async fn since(client: &Client, after: i64, to: i64) -> Result<Option<Logged>, Error> {
-    let rows = client.query(SINCE, &[&after, &to]).await?;
-    let Some(last) = rows.last() else { return Ok(None) };
-    let seq: i64 = last.get(0);
-    let is_whole = i64::try_from(rows.len()) == Ok(seq - after);
-    let changes = rows.iter().flat_map(|row| {
-        let (keys, values): (Vec<Vec<u8>>, Vec<Option<Vec<u8>>>) = (row.get(1), row.get(2));
+/// Reads the changes after one, up to a number; `None` if the log does not have that one, and is of another past.
+pub(super) async fn since(client: &Client, after: LogPoint, to: i64) -> Result<Option<Logged>, Error> {
+    let rows = client.query(SINCE, &[&after.seq, &to]).await?;
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(None) };
+    let (first, last) = (LogPoint::of(first, 0), LogPoint::of(last, 0));
+    if first.seq > after.seq {
+        return Ok(Some(Logged { last, changes: None }));
+    }
+    if first != after {
+        return Ok(None);
+    }
+    let changes = rows[1..].iter().flat_map(|row| {
+        let (keys, values): (Vec<Vec<u8>>, Vec<Option<Vec<u8>>>) = (row.get(2), row.get(3));
         keys.into_iter().zip(values).map(|(key, value)| match value {
             Some(value) => Change::Put(key, value),
             None => Change::Delete(key),
         })
     });
-    Ok(Some(Logged { seq, changes: is_whole.then(|| changes.collect()) }))
+    Ok(Some(Logged { last, changes: Some(changes.collect()) }))
+}
+
+/// Reads the last change.
+pub(super) async fn last(client: &Client) -> Result<LogPoint, Error> {
+    Ok(LogPoint::of(&client.query_one(LAST, &[]).await?, 0))
+}
+
+/// Notes a change of nothing.
+pub(super) async fn note(client: &impl GenericClient, mark: Id) -> Result<(), Error> {
+    // Who gets the number first is waited for.
+    while client.execute(NOTED, &[&mark.as_slice()]).await? == 0 {}
+    Ok(())
 }

@@ -130,6 +130,14 @@ impl Database {
         }
     }
 
+    /// Goes back to what it held at an earlier time; nothing happens between `before` and that.
+    pub async fn go_back(&self, earlier: Tables, pause: Duration, before: impl FnOnce()) {
+        let mut disk = self.disk.lock().await;
+        before();
+        *disk = Disk { tables: earlier, standby: None };
+        self.restart(pause);
+    }
+
     /// Returns what it holds.
     pub async fn tables(&self) -> Tables {
         self.disk.lock().await.tables.clone()

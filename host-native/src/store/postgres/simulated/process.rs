@@ -20,6 +20,7 @@ use super::super::fence::Id;
 use super::super::link::DatabaseLink;
 use super::super::lookout::{Look, Lookout, Sighting};
 use super::super::map::SlotMap;
+use super::super::shared::LogPoint;
 use super::super::{Node, StoreEnd, ownership};
 use super::{Database, moment};
 use crate::clock::{Clock, Reading, TimeSource};
@@ -219,7 +220,7 @@ impl SimulatedProcess {
 }
 
 /// Returns the number in a row that is at hand, 0 if there is none; the error says that it has to be read.
-fn known(node: &Node, key: &[u8]) -> Result<(i64, u64), Stop> {
+fn known(node: &Node, key: &[u8]) -> Result<(LogPoint, u64), Stop> {
     let rows = node.rows.read();
     let value = rows.known.get(key)?;
     Ok((rows.at.shared, value.and_then(|value| value.try_into().ok()).map_or(0, u64::from_be_bytes)))
@@ -288,7 +289,7 @@ async fn look(node: &Node, account: u32) -> Result<u64, Untold> {
 }
 
 /// Makes sure that shared rows are as they were looked at, as a step does that changes nothing.
-async fn current(node: &Node, lane: &mut super::super::Lane, after: i64) -> Result<(), StoreError> {
+async fn current(node: &Node, lane: &mut super::super::Lane, after: LogPoint) -> Result<(), StoreError> {
     node.confirm()?;
     node.settle(lane).await?;
     node.load(Vec::new()).await?;

@@ -7,8 +7,9 @@ use tokio_postgres::types::{FromSql, Type};
 
 use super::super::fence::{COMMIT, COMMIT_TYPES, PASSED, RESOLVE};
 use super::super::load::{LOAD, LOAD_TYPES, QUEUE};
+use super::super::past::PAST;
 use super::super::place::SLOTS as SLOTS_OF_ACCOUNTS;
-use super::super::shared::SINCE;
+use super::super::shared::{LAST, NOTED, SINCE};
 use super::super::{cluster, lookout, ownership, recut};
 use super::wire::SqlCell;
 
@@ -31,13 +32,17 @@ const NONE: &[Type] = &[];
 const UNIQUE_VIOLATION: &str = "23505";
 const DIVISION_BY_ZERO: &str = "22012";
 
-static STATEMENTS: [Statement; 21] = [
+static STATEMENTS: [Statement; 23] = [
     read(lookout::LANES, NONE, &[Type::BYTEA, Type::BYTEA, Type::TEXT, Type::INT8, Type::INT8], lanes),
     read(lookout::SLOTS, NONE, &[Type::INT4, Type::BYTEA], slots),
     read(lookout::NODES, NONE, &[Type::BYTEA, Type::TEXT, Type::BOOL, Type::TEXT], nodes),
-    read(lookout::SHARED, NONE, &[Type::INT8], |tables, _| one(vec![SqlCell::Int8(tables.last_shared())])),
+    read(LAST, NONE, &[Type::INT8, Type::BYTEA], |tables, _| {
+        let (seq, row) = tables.last_shared();
+        one(vec![SqlCell::Int8(seq), SqlCell::Bytes(row.mark.clone())])
+    }),
+    read(PAST, &PAST_TYPES, &[Type::INT8, Type::BOOL, Type::BOOL], past),
     read(PASSED, &[Type::INT8], &[Type::BOOL], |tables, given| {
-        one(vec![SqlCell::Bool(tables.last_shared() > number(given, 0))])
+        one(vec![SqlCell::Bool(tables.last_shared().0 > number(given, 0))])
     }),
     read(recut::ONE, NONE, &[Type::TEXT], |_, _| one(vec![SqlCell::Text("simulated".into())])),
     read(recut::FREE, &[Type::BYTEA, Type::INT8], &[Type::INT4], free),
@@ -46,7 +51,12 @@ static STATEMENTS: [Statement; 21] = [
     }),
     read(QUEUE, &[Type::BYTEA_ARRAY, Type::BYTEA_ARRAY], &[Type::BYTEA, Type::BYTEA], queue),
     read(LOAD, &LOAD_TYPES, &[Type::INT4, Type::BYTEA, Type::BYTEA], load),
-    read(SINCE, &[Type::INT8, Type::INT8], &[Type::INT8, Type::BYTEA_ARRAY, Type::BYTEA_ARRAY], since),
+    read(SINCE, &[Type::INT8, Type::INT8], &[Type::INT8, Type::BYTEA, Type::BYTEA_ARRAY, Type::BYTEA_ARRAY], since),
+    write(NOTED, &[Type::BYTEA], NONE, |tables, given| {
+        let noted = SharedRow { mark: bytes(given, 0), ..SharedRow::default() };
+        tables.shared.insert(tables.last_shared().0 + 1, noted);
+        none(1)
+    }),
     write(cluster::SHOWN, &[Type::BYTEA, Type::TEXT, Type::TEXT, Type::FLOAT8], NONE, shown),
     write(cluster::GONE, &[Type::BYTEA], NONE, |tables, given| {
         none(usize::from(tables.nodes.remove(&bytes(given, 0)).is_some()))
@@ -76,6 +86,7 @@ static STATEMENTS: [Statement; 21] = [
     }),
     write(RESOLVE, &[Type::BYTEA, Type::BYTEA, Type::BYTEA], &[Type::INT8], resolve),
 ];
+static PAST_TYPES: [Type; 5] = [Type::BYTEA, Type::INT8, Type::BYTEA, Type::INT8, Type::BYTEA];
 static COMMITS: Statement = write(COMMIT, &COMMIT_TYPES, &[Type::INT8, Type::BOOL], commit);
 
 const fn read(
@@ -108,7 +119,7 @@ impl Statement {
 }
 
 /// The tables of a store.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Tables {
     pub kv: BTreeMap<Vec<u8>, Vec<u8>>,
     pub lanes: BTreeMap<Vec<u8>, LaneRow>,
@@ -116,7 +127,7 @@ pub struct Tables {
     pub nodes: BTreeMap<Vec<u8>, i64>,
     /// Slots that some lane has or had.
     pub slots: BTreeMap<i32, Vec<u8>>,
-    /// Keys that were changed, and their values.
+    /// The log of shared rows.
     pub shared: BTreeMap<i64, SharedRow>,
     /// The database's time, microseconds.
     pub now: i64,
@@ -124,7 +135,13 @@ pub struct Tables {
     pub flaw: Option<FenceFlaw>,
 }
 
-type SharedRow = (Vec<Option<Vec<u8>>>, Vec<Option<Vec<u8>>>);
+/// A row of the table `shared`.
+#[derive(Clone, Default)]
+pub struct SharedRow {
+    pub mark: Vec<u8>,
+    keys: Vec<Option<Vec<u8>>>,
+    values: Vec<Option<Vec<u8>>>,
+}
 
 /// A row of the table `lane`.
 #[derive(Clone, Debug)]
@@ -140,7 +157,8 @@ pub struct LaneRow {
 /// Something that a fence is for, left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceFlaw {
-    /// A commit does not ask whether its lane has ended.
+    /// A commit asks neither whether its lane has ended nor for the log, in which the next lane was noted: each covers for
+    /// the other.
     DeadCommits,
     /// A sign of life does not ask whether its lane has ended.
     DeadSigns,
@@ -148,11 +166,36 @@ pub enum FenceFlaw {
     AnyCommit,
     /// A commit does not ask whether shared rows were changed since it was decided.
     OldShared,
+    /// Neither a commit nor a sign of life asks whether the log has the past that a lane knows.
+    AnyPast,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        let first = SharedRow { mark: vec![0; 16], ..SharedRow::default() };
+        Self {
+            kv: BTreeMap::new(),
+            lanes: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            shared: BTreeMap::from([(0, first)]),
+            now: 0,
+            flaw: None,
+        }
+    }
 }
 
 impl Tables {
-    fn last_shared(&self) -> i64 {
-        self.shared.keys().next_back().copied().unwrap_or_default()
+    /// Returns the last change of shared rows, and its number.
+    pub fn last_shared(&self) -> (i64, &SharedRow) {
+        self.shared.last_key_value().map(|(seq, row)| (*seq, row)).expect("the log is never empty")
+    }
+
+    /// Returns whether the log has a change, or may have had it.
+    pub fn log_has(&self, seq: i64, mark: &[u8]) -> bool {
+        self.flaw == Some(FenceFlaw::AnyPast)
+            || self.shared.get(&seq).is_some_and(|row| row.mark == mark)
+            || self.shared.first_key_value().is_some_and(|(first, _)| seq < *first)
     }
 
     fn end(&mut self, given: &Parameters, is_so: impl Fn(&LaneRow) -> bool) -> StatementResult {
@@ -244,11 +287,17 @@ fn queue(tables: &mut Tables, given: &Parameters) -> StatementResult {
 }
 
 fn since(tables: &mut Tables, given: &Parameters) -> StatementResult {
-    let (after, to) = (number(given, 0), number(given, 1));
-    let logged = tables.shared.range(after + 1..=to.max(after));
-    all(logged.map(|(seq, (keys, values))| {
-        vec![SqlCell::Int8(*seq), SqlCell::Array(keys.clone()), SqlCell::Array(values.clone())]
+    let (from, to) = (number(given, 0), number(given, 1));
+    all(tables.shared.range(from..=to.max(from)).map(|(seq, row)| {
+        let (keys, values) = (SqlCell::Array(row.keys.clone()), SqlCell::Array(row.values.clone()));
+        vec![SqlCell::Int8(*seq), SqlCell::Bytes(row.mark.clone()), keys, values]
     }))
+}
+
+fn past(tables: &mut Tables, given: &Parameters) -> StatementResult {
+    let stands = tables.lanes.get(&bytes(given, 0)).map_or(SqlCell::Null, |lane| SqlCell::Int8(lane.seq));
+    let has = |at: usize| SqlCell::Bool(tables.log_has(number(given, at), &bytes(given, at + 1)));
+    one(vec![stands, has(1), has(3)])
 }
 
 fn load(tables: &mut Tables, given: &Parameters) -> StatementResult {
@@ -257,7 +306,8 @@ fn load(tables: &mut Tables, given: &Parameters) -> StatementResult {
         rows.push(vec![SqlCell::Int4(part), SqlCell::Bytes(key.to_vec()), SqlCell::Bytes(value.to_vec())]);
     };
     if let Some(lane) = tables.lanes.get(&bytes(given, 0)).filter(|lane| !lane.dead) {
-        show(0, &lane.seq.to_be_bytes(), &tables.last_shared().to_be_bytes());
+        let (seq, row) = tables.last_shared();
+        show(0, &lane.seq.to_be_bytes(), &[&seq.to_be_bytes()[..], &row.mark].concat());
     }
     for key in arrays(given, 1) {
         if let Some(value) = tables.kv.get(&key) {
@@ -292,8 +342,12 @@ fn load(tables: &mut Tables, given: &Parameters) -> StatementResult {
 fn commit(tables: &mut Tables, given: &Parameters) -> StatementResult {
     let (id, token, seq, after) = (bytes(given, 0), bytes(given, 1), number(given, 2), number(given, 14));
     let flaw = tables.flaw;
-    let is_outdated = tables.last_shared() > after && flaw != Some(FenceFlaw::OldShared);
-    let lane = tables.lanes.get_mut(&id).filter(|_| !is_outdated);
+    let (last, row) = tables.last_shared();
+    let asks_log = !matches!(flaw, Some(FenceFlaw::OldShared | FenceFlaw::DeadCommits));
+    let is_outdated = last > after && asks_log;
+    let is_past = row.mark == bytes(given, 15) || !asks_log || flaw == Some(FenceFlaw::AnyPast);
+    let is_open = !is_outdated && is_past;
+    let lane = tables.lanes.get_mut(&id).filter(|_| is_open);
     let lane = lane.filter(|lane| (lane.token == token && lane.seq == seq) || flaw == Some(FenceFlaw::AnyCommit));
     let Some(lane) = lane.filter(|lane| !lane.dead || flaw == Some(FenceFlaw::DeadCommits)) else {
         return one(vec![SqlCell::Null, SqlCell::Bool(is_outdated)]);
@@ -317,10 +371,10 @@ fn commit(tables: &mut Tables, given: &Parameters) -> StatementResult {
         return Err(DIVISION_BY_ZERO);
     }
     (lane.seq, lane.clock) = (seq + 1, number(given, 3));
-    let (keys, values): SharedRow = (value(given, 15, &Type::BYTEA_ARRAY), value(given, 16, &Type::BYTEA_ARRAY));
-    if !keys.is_empty() {
-        tables.shared.retain(|seq, _| *seq > after - number(given, 17));
-        tables.shared.insert(after + 1, (keys, values));
+    if let Some(mark) = given[16].clone() {
+        let (keys, values) = (value(given, 17, &Type::BYTEA_ARRAY), value(given, 18, &Type::BYTEA_ARRAY));
+        tables.shared.retain(|seq, _| *seq > after - number(given, 19));
+        tables.shared.insert(after + 1, SharedRow { mark, keys, values });
     }
     tables.kv = kv;
     one(vec![SqlCell::Int8(seq + 1), SqlCell::Bool(false)])

@@ -1,5 +1,7 @@
 //! Worlds: what befalls processes and their database, drawn from a seed, and what must hold of it.
 
+mod back;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,17 +120,7 @@ fn in_world<T>(seed: u64, live: impl AsyncFnOnce(&mut fastrand::Rng) -> Result<T
 /// Runs the world of a seed to its end; the error says what did not hold.
 pub fn run(seed: u64, flaw: Option<FenceFlaw>) -> Result<WorldTally, String> {
     in_world(seed, async |random| {
-        let database = Database::new(random.u64(..));
-        database.flaw(flaw).await;
-        let world = Arc::new(World {
-            database,
-            processes: Mutex::default(),
-            gone: Mutex::default(),
-            accounts: (0..random.usize(2..8)).map(|_| random.u32(1..5_000)).collect(),
-            tellings: Mutex::default(),
-            fault: Mutex::default(),
-            tally: Mutex::new(WorldTally { worlds: 1, ..WorldTally::default() }),
-        });
+        let world = World::of(random, flaw).await;
         world.live(random).await;
         world.rest().await;
         let processes: Vec<_> = world.processes.lock().drain(..).collect();
@@ -140,6 +132,20 @@ pub fn run(seed: u64, flaw: Option<FenceFlaw>) -> Result<WorldTally, String> {
 }
 
 impl World {
+    async fn of(random: &mut fastrand::Rng, flaw: Option<FenceFlaw>) -> Arc<Self> {
+        let database = Database::new(random.u64(..));
+        database.flaw(flaw).await;
+        Arc::new(Self {
+            database,
+            processes: Mutex::default(),
+            gone: Mutex::default(),
+            accounts: (0..random.usize(2..8)).map(|_| random.u32(1..5_000)).collect(),
+            tellings: Mutex::default(),
+            fault: Mutex::default(),
+            tally: Mutex::new(WorldTally { worlds: 1, ..WorldTally::default() }),
+        })
+    }
+
     fn note(&self, held: Result<(), String>) {
         if let Err(why) = held {
             self.fault.lock().get_or_insert(why);
@@ -383,7 +389,8 @@ fn is_true(node: &Node, tables: &Tables) -> Result<(), String> {
         let is_here = is_own || place::is_shared(&key);
         let known = if is_here { rows.known.get(&key).ok() } else { None };
         // What others have changed of the shared rows since is not known yet.
-        let is_old = place::is_shared(&key) && tables.shared.keys().next_back().copied() != Some(rows.at.shared);
+        let (last, row) = tables.last_shared();
+        let is_old = place::is_shared(&key) && (last != rows.at.shared.seq || row.mark != rows.at.shared.mark);
         if let Some(known) = known
             && !is_old
             && known != Some(value)
