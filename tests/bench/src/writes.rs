@@ -102,18 +102,19 @@ fn turn(folder: &Folder, stock: &Stock, group: u32) -> Result<Turn, Failed> {
     let key = stock.key.clone();
     let served = run(&server, Load::full(group, SPAN), move |_| sent("POST", &key, "/user/make_call", BODY))?;
     drop(server);
-    let queued = queued(stock, group)?;
+    let requests = [post(&stock.key, "/user/make_call", "application/json", BODY)];
+    let queued = queued(Arc::new(Store::existing(&stock.data)?), &requests, group)?;
     let Direct { rate: direct, each, once } = direct(stock, group)?;
     let puts = |commits: &[_]| Ok::<_, Failed>(bare::puts(&folder.0, commits)? * f64::from(group));
     let (each, once) = (puts(&each)?, puts(&once)?);
     Ok(Turn { served, queued, direct, each, once })
 }
 
-/// Runs the same steps in this process, queued for a writer by `clients` clients; returns the rate.
-fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
+/// Carries requests out in this process, queued for the writer of a store by `clients` clients; returns the rate.
+pub fn queued(store: Arc<Store>, requests: &[Request], clients: u32) -> Result<f64, Failed> {
     let parts = WriterContext {
         service: Arc::new(Service::new(Config::default())),
-        store: Arc::new(Store::existing(&stock.data)?),
+        store,
         clock: Arc::default(),
         limiter: Arc::new(Limiter::new(0)),
         metrics: Arc::new(Metrics::of(&Arc::default())),
@@ -121,12 +122,14 @@ fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
         news: Arc::default(),
     };
     let (writer, thread) = Writer::start(parts)?;
-    let request = post(&stock.key, "/user/make_call", "application/json", BODY);
     let (began, runtime) = (Instant::now(), tokio::runtime::Runtime::new()?);
-    let clients: Vec<_> = (0..clients)
-        .map(|_| {
-            let (writer, request) = (writer.clone(), request.clone());
-            runtime.spawn(async move { client(&writer, request, began).await.map_err(|error| error.to_string()) })
+    let clients: Vec<_> = (0..clients as usize)
+        .map(|number| {
+            let (writer, mut requests) = (writer.clone(), requests.to_vec());
+            // Each goes around them from another one.
+            let first = number % requests.len();
+            requests.rotate_left(first);
+            runtime.spawn(async move { client(&writer, &requests, began).await.map_err(|error| error.to_string()) })
         })
         .collect();
     drop(writer);
@@ -139,10 +142,13 @@ fn queued(stock: &Stock, clients: u32) -> Result<f64, Failed> {
     Ok(rate)
 }
 
-/// Queues a request repeatedly; returns how often it was executed.
-async fn client(writer: &Writer, request: Request, began: Instant) -> Result<u32, Failed> {
+/// Queues requests again and again; returns how many were carried out.
+async fn client(writer: &Writer, requests: &[Request], began: Instant) -> Result<u32, Failed> {
     let mut done = 0;
-    while began.elapsed() < SPAN {
+    for request in requests.iter().cycle() {
+        if began.elapsed() > SPAN {
+            break;
+        }
         let seed = clock::seed()?;
         let exchange = Exchange {
             request: request.clone(),
@@ -152,7 +158,7 @@ async fn client(writer: &Writer, request: Request, began: Instant) -> Result<u32
             care: Care::Usual,
         };
         let (_, output) = writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
-        inside::succeeded(&request, &output.map_err(|failure| format!("{failure:?}"))?.outcome)?;
+        inside::succeeded(request, &output.map_err(|failure| format!("{failure:?}"))?.outcome)?;
         done += 1;
     }
     Ok(done)

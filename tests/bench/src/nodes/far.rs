@@ -69,6 +69,7 @@ fn turn(link: &Proxy, node: &Server, bare: &Bare, commits: &[Vec<Change>]) -> Re
     let far = create(node, &node.key, GROUP)?;
     let key = node.key.clone();
     let alone = run(node, Load::full(1, SPAN), move |_| sent("POST", &key, "/user/make_call", BODY))?.p50_us;
+    bare.clear()?;
     let every = commits.len() as u64;
     let bare_us = REPEATED.middle(|turn| bare.put(&commits[usize::try_from(turn % every).unwrap_or_default()]))?;
     Ok(Turn {

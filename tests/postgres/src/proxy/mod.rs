@@ -79,7 +79,7 @@ impl Proxy {
     /// Opens a link to a server that passes everything, and prints the seed of what it will draw.
     pub fn open(target: SocketAddr, seed: u64) -> Result<Self, String> {
         let address = (Ipv4Addr::LOCALHOST, free_port()?).into();
-        println!("proxy {address} to {target}: SEED={seed}");
+        eprintln!("proxy {address} to {target}: SEED={seed}");
         let shared =
             Shared { target: Mutex::new(target), seed, counters: Counters::default(), next_loss: Mutex::default() };
         let faults = watch::Sender::new(Faults::default());
