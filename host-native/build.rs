@@ -19,7 +19,7 @@ const LEFT_OUT: [&str; 7] =
 /// Ends of names that are not served: documents, and types that no browser reads.
 const LEFT_OUT_ENDS: [&str; 2] = [".md", ".d.ts"];
 /// The modules of the widget, each after those that it imports from.
-const WIDGET: [&str; 6] = ["text.js", "style.js", "conversation.js", "parts.js", "panel.js", "start.js"];
+const WIDGET: [&str; 7] = ["text.js", "style.js", "conversation.js", "voice.js", "parts.js", "panel.js", "start.js"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no folder for what is built")?);

@@ -292,7 +292,7 @@ describe("for everybody", () => {
       await page.keyboard.press("Tab");
       assert.notEqual(await page.evaluate(() => document.activeElement?.tagName), "A");
     }
-    await (await there(page, "header button")).click();
+    await (await there(page, 'button[aria-label="Close the chat"]')).click();
     assert.equal(await inside(page, (root) => root.activeElement?.className), "launcher");
     await shop.leave(tab);
   });

@@ -3,7 +3,8 @@
 import { TEXT } from "./text.js";
 
 /** @typedef {{ role: "assistant" | "user", content: string }} Message */
-/** @typedef {{ title: string, color: string | null, position: "right" | "left", theme: "auto" | "light" | "dark" }} Looks */
+/** @typedef {{ title: string, color: string | null, position: "right" | "left", theme: "auto" | "light" | "dark",
+ *   voice: boolean }} Looks */
 /** What the tab keeps: the conversation, whether the panel is open, and a message that was not answered yet.
  * @typedef {{ id?: string, open?: boolean, sent?: { message: string, key: string, before: number } }} Kept */
 
@@ -60,6 +61,12 @@ export class Conversation {
         await pause(WAITS_MS[tries]);
       }
     }
+  }
+
+  /** Begins a call by voice. @returns {Promise<{ token: string, engine_url: string }>} */
+  async call() {
+    const answer = await this.#asked(`widgets/${encodeURIComponent(this.assistant)}/web_calls`, {});
+    return answer.json();
   }
 
   /** What was said so far; `true` if it is the beginning of a new conversation in the place of one that is over.

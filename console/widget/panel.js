@@ -6,6 +6,7 @@ import { Refused } from "./conversation.js";
 import { dots, item, made, parts } from "./parts.js";
 import { FILLED, sheets } from "./style.js";
 import { TEXT } from "./text.js";
+import { Voice } from "./voice.js";
 
 /** How near to its end a list is still followed, pixels. */
 const NEAR_PX = 80;
@@ -20,7 +21,10 @@ export class Panel {
     this.count = 0;
     this.isBegun = false;
     this.isBusy = false;
+    /** @type {Voice | null} */
+    this.voice = null;
     this.parts = parts(looks.title);
+    this.parts.talker.hidden = !looks.voice || !navigator.mediaDevices;
     this.host = document.createElement("div");
     const root = this.host.attachShadow({ mode: "open" });
     root.adoptedStyleSheets = sheets(looks);
@@ -34,6 +38,8 @@ export class Panel {
   #listen() {
     this.parts.launcher.addEventListener("click", () => (this.parts.dialog.open ? this.#close() : this.#open(true)));
     this.parts.closer.addEventListener("click", () => this.#close());
+    this.parts.talker.addEventListener("click", () => (this.voice ? this.#hangUp(TEXT.over) : this.#talk()));
+    addEventListener("pagehide", () => this.voice?.end());
     this.parts.dialog.addEventListener("cancel", (event) => {
       event.preventDefault();
       this.#close();
@@ -85,6 +91,40 @@ export class Panel {
     this.parts.launcher.ariaExpanded = "false";
     this.conversation.keep({ open: false });
     this.parts.launcher.focus();
+  }
+
+  /** Begins a call by voice. */
+  async #talk() {
+    const voice = new Voice(this.conversation, () => this.#hangUp(TEXT.over));
+    this.voice = voice;
+    this.#talks(TEXT.connecting);
+    try {
+      await voice.begin();
+      if (this.voice === voice) this.#talks(TEXT.talking);
+    } catch (error) {
+      voice.end();
+      // Whoever has hung up meanwhile knows it.
+      if (this.voice !== voice) return;
+      this.#hangUp(null);
+      this.#fail(error, () => this.#talk());
+    }
+  }
+
+  /** @param {string | null} text what is said of it */
+  #hangUp(text) {
+    this.voice?.end();
+    this.voice = null;
+    this.#talks(null);
+    if (text !== null) this.#note(text);
+  }
+
+  /** Shows whether a call goes on. @param {string | null} text */
+  #talks(text) {
+    const { talker } = this.parts;
+    talker.ariaPressed = String(text !== null);
+    talker.ariaLabel = text === null ? TEXT.talk : TEXT.hangUp;
+    talker.title = talker.ariaLabel;
+    this.#say(text);
   }
 
   /** Takes up the conversation of this tab, or begins one. */

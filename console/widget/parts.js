@@ -9,6 +9,7 @@ const MESSAGE_MAX = 2_000;
 const ICONS = {
   chat: "M21 12a8 8 0 0 1-8 8H4l2-3a8 8 0 1 1 15-5z",
   close: "M6 6l12 12M18 6L6 18",
+  talk: "M12 4a2 2 0 0 1 2 2v5a2 2 0 0 1-4 0V6a2 2 0 0 1 2-2zM6 11a6 6 0 0 0 12 0M12 17v3",
   send: "M4 12l16-8-5 16-3-6z",
 };
 
@@ -42,6 +43,7 @@ export function parts(title) {
     ariaHasPopup: "dialog",
   });
   const closer = iconButton("close", TEXT.close);
+  const talker = iconButton("talk", TEXT.talk, { hidden: true, ariaPressed: "false" });
   const list = made("ol", { tabIndex: 0, ariaLabel: TEXT.messages });
   const notice = made("div", { className: "notice", hidden: true });
   const field = made("textarea", {
@@ -56,10 +58,10 @@ export function parts(title) {
   const form = made("form", {}, label, field, sender);
   // What a screen reader says: whole answers and faults, not each part of an answer as it is written.
   const spoken = made("div", { className: "unseen", ariaLive: "polite" });
-  const header = made("header", {}, made("h2", { id: "title", dir: "auto" }, title), closer);
+  const header = made("header", {}, made("h2", { id: "title", dir: "auto" }, title), talker, closer);
   const dialog = made("dialog", { tabIndex: -1 }, header, list, notice, form, spoken);
   dialog.setAttribute("aria-labelledby", "title");
-  return { launcher, closer, list, notice, field, sender, form, spoken, dialog };
+  return { launcher, closer, talker, list, notice, field, sender, form, spoken, dialog };
 }
 
 /** A message that is shown: its element, and the one that holds its words. @param {"assistant" | "user"} role

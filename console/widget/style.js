@@ -49,6 +49,7 @@ dialog:focus { outline: none; }
 header { display: flex; align-items: center; gap: 8px; padding: 8px 8px 8px 16px; background: var(--accent); color: var(--on-accent); }
 h2 { flex: 1; margin: 0; font-size: 1em; font-weight: 600; overflow-wrap: anywhere; max-height: 4.4em; overflow: hidden; }
 header button { width: 44px; height: 44px; padding: 10px; border-radius: 8px; }
+header button[aria-pressed="true"] { background: var(--on-accent); color: var(--accent); }
 header button:focus-visible { outline-color: var(--on-accent); outline-offset: -4px; }
 ol { flex: 1; min-height: 0; overflow-y: auto; overscroll-behavior: contain; margin: 0; padding: 16px; list-style: none; display: flex; flex-direction: column; gap: 10px; }
 ol:focus-visible { outline-offset: -3px; }

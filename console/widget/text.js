@@ -22,6 +22,13 @@ export const TEXT = {
   ended: "The earlier conversation is over; this is a new one.",
   full: "This conversation is full. Please begin a new one.",
   failed: "There is no answer right now. Please try again.",
+  talk: "Talk",
+  hangUp: "End the call",
+  connecting: "Connecting …",
+  talking: "You are talking. The microphone is on.",
+  over: "The call has ended.",
+  silent: "There is no microphone, or this page may not use it. Allow it in your browser, and try again.",
+  unheard: "The call could not be connected. Please try again.",
   passed: "Your message was passed on to a person.",
   /** @param {number} seconds */
   tooMany(seconds) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_core::http::request::Method;
-use switchboard_tests::house::{Got, House, assistant};
+use switchboard_tests::house::{Got, House, assistant, tool, with};
 
 /// A house with an assistant and an engine that has a web leg; returns the assistant's id and the engine's token.
 fn open(legs: &Value) -> (House, u64, String) {
@@ -159,4 +159,93 @@ fn a_web_call_names_its_token_or_an_assistant() {
     let got = house.post("/engine/calls", &json!({ "type": "web" })).token(&engine).send();
     got.wrong(&["assistant_id"]);
     make(&mut house, 77).expect(404);
+}
+
+/// A house with an engine that has a web leg, and an assistant whose widget may talk; returns the assistant's id and UUID
+/// and the engine's token.
+fn embedded(settings: &Value) -> (House, (u64, String), String) {
+    let (mut house, _, engine) = open(&web("https://media.example/web", 0));
+    let [shown, hidden] = ["shown", "hidden"].map(|name| house.make("/user/tools", &tool(name)));
+    let widget = json!({ "enabled": true, "voice": true, "allowed_origins": ["https://shop.example"],
+        "variables": { "customer_name": "guest" }, "tool_ids": [shown] });
+    let transfer = json!({ "type": "call_transfer", "phone_number": "+40700000009" });
+    let more = json!({ "tools": [{ "type": "end_call" }, transfer], "tool_ids": [hidden],
+        "widget_settings": with(widget, settings) });
+    let id = house.make("/user/assistant", &with(assistant(), &more));
+    house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
+    let uuid = house.get(&format!("/user/assistant/{id}")).json["uuid"].as_str().expect("a UUID").to_owned();
+    (house, (id, uuid), engine)
+}
+
+/// A visitor asks for a call.
+fn visit(house: &mut House, uuid: &str, from: &str) -> Got {
+    let call = house.call(Method::Post, &format!("/widgets/{uuid}/web_calls")).without("authorization");
+    call.header("origin", "https://shop.example").from(from).send()
+}
+
+fn can_talk(house: &mut House, uuid: &str) -> Value {
+    house.call(Method::Get, &format!("/widgets/{uuid}")).without("authorization").send().expect(200).json["voice"]
+        .clone()
+}
+
+#[test]
+fn a_visitor_talks_as_the_widget_allows() {
+    let (mut house, (_, uuid), engine) = embedded(&json!({}));
+    assert_eq!(can_talk(&mut house, &uuid), true);
+    let made = visit(&mut house, &uuid, "198.51.100.1").expect(200);
+    let members: Vec<_> = made.json.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(members, ["engine_url", "expires_at", "status", "token"], "nothing of the account is told");
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    let entered = show(&mut house, &engine, &made.json["token"]).expect(201).json;
+    let call = &entered["call"];
+    assert_eq!((&call["type"], &call["variables"]), (&json!("web"), &json!({ "customer_name": "guest" })));
+    let functions = entered["assistant"]["functions"].as_array().expect("a list");
+    let names: Vec<_> = functions.iter().map(|function| function["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["shown", "end_call"], "a stranger has neither other tools nor transfers");
+    let ask = |house: &mut House, name: &str| {
+        let target = format!("/engine/calls/{}/tools/{name}", call["id"]);
+        house.post(&target, &json!({ "arguments": {} })).token(&engine).send().status
+    };
+    assert_ne!(ask(&mut house, "shown"), 404);
+    assert_eq!(ask(&mut house, "hidden"), 404);
+}
+
+#[test]
+fn what_may_not_talk_is_missing() {
+    let (mut house, (id, uuid), engine) = embedded(&json!({}));
+    let foreign = house.call(Method::Post, &format!("/widgets/{uuid}/web_calls")).without("authorization");
+    foreign.header("origin", "https://evil.example").send().expect(403);
+    let before = house.store.rows().len();
+    for settings in [json!({ "voice": false }), json!({ "voice": true, "enabled": false })] {
+        house.put(&format!("/user/assistant/{id}"), &json!({ "widget_settings": settings })).send().expect(200);
+        let refused = visit(&mut house, &uuid, "198.51.100.1").expect(404).json;
+        assert_eq!(refused["message"], "Assistant not found");
+    }
+    assert_eq!(house.store.rows().len(), before, "nothing was counted");
+    house.put(&format!("/user/assistant/{id}"), &json!({ "widget_settings": { "enabled": true } })).send().expect(200);
+    beat(&mut house, &engine, "one", &json!({ "legs": [], "web_url": null }));
+    assert_eq!(can_talk(&mut house, &uuid), false, "there is no engine that takes browsers");
+    visit(&mut house, &uuid, "198.51.100.1").expect(503);
+}
+
+#[test]
+fn calls_of_visitors_are_counted_by_address_and_by_what_they_cost() {
+    let (mut house, (_, uuid), engine) = embedded(&json!({ "daily_cost_max": 0.5 }));
+    for _ in 0..10 {
+        visit(&mut house, &uuid, "198.51.100.1").expect(200);
+    }
+    assert!(visit(&mut house, &uuid, "198.51.100.1").expect(429).json["retry_after"].as_u64() <= Some(60));
+    // What calls cost is known when they are over.
+    for cost in [0.3, 0.2] {
+        let made = visit(&mut house, &uuid, "198.51.100.2").expect(200).json;
+        let entered = show(&mut house, &engine, &made["token"]).expect(201).json;
+        let events = format!("/engine/calls/{}/events", entered["call"]["id"]);
+        let said = json!({ "events": [{ "seq": 1, "type": "answered" }, { "seq": 2, "type": "ended", "by": "customer" },
+            { "seq": 3, "type": "cost", "total_cost": cost }] });
+        house.post(&events, &said).token(&engine).send().expect(200);
+    }
+    let wait = visit(&mut house, &uuid, "198.51.100.3").expect(429).json["retry_after"].as_u64().expect("a number");
+    house.now = house.now.plus_seconds(wait);
+    beat(&mut house, &engine, "one", &web("https://media.example/web", 0));
+    visit(&mut house, &uuid, "198.51.100.3").expect(200);
 }

@@ -25,13 +25,17 @@ fn a_page_is_told_how_it_looks_and_nothing_else() {
     };
     let target = format!("/widgets/{uuid}");
     let got = ask(&mut house, &target).expect(200);
-    let plain = json!({ "status": true, "title": "Anna", "color": null, "position": "right", "theme": "auto" });
+    let plain = json!({ "status": true, "title": "Anna", "color": null, "position": "right", "theme": "auto",
+        "voice": false });
     assert_eq!(got.json, plain, "the assistant's name is the title where there is none");
     assert_eq!(got.header("access-control-allow-origin"), Some("https://shop.example"));
     assert!(got.header("etag").is_some() && got.header("vary").is_some_and(|vary| vary.contains("Origin")));
     let looks = json!({ "title": "Ask Anna", "color": "oklch(0.5 0.1 200)", "position": "left", "theme": "dark" });
     house.put(&format!("/user/assistant/{id}"), &json!({ "widget_settings": looks })).send().expect(200);
-    assert_eq!(ask(&mut house, &format!("/api{target}")).expect(200).json, with(looks, &json!({ "status": true })));
+    assert_eq!(
+        ask(&mut house, &format!("/api{target}")).expect(200).json,
+        with(looks, &json!({ "status": true, "voice": false }))
+    );
     // However often it is asked, no conversation begins, and nothing is used up.
     let before = house.store.rows().clone();
     for _ in 0..100 {

@@ -42,7 +42,7 @@ const ORDER: &str = "
     searchNumbers purchaseNumber allNumbers listSmsNumbers getNumber updateNumber createCallerId verifyCallerId createTrunk
     listTrunks getTrunk updateTrunk listAssignableNumbers sendSms
     addDoNotCall importDoNotCall getDoNotCallImport listDoNotCall removeDoNotCall
-    makeCall readInterface claimCalls renewLeases makeWebCall listEngineTrunks listEngines drainEngine runTool askKnowledge commandCall reportEvents uploadRecording getRecording listCallEvents getCall bringCall hangUpCall listCalls
+    makeCall readInterface claimCalls renewLeases makeWebCall callWidget listEngineTrunks listEngines drainEngine runTool askKnowledge commandCall reportEvents uploadRecording getRecording listCallEvents getCall bringCall hangUpCall listCalls
     listDeliveries resendDelivery listWebhookSecrets rotateWebhookSecret listEvents
     createCampaign listCampaigns getCampaign getCampaignProgress updateCampaign createLead importLeads getLeadImport listLeads getLead updateLead
     explainLead switchCampaign switchCampaignOf overview listWhatsAppSenders

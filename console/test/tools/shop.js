@@ -18,14 +18,15 @@ export const GREETING = "Hello, how can I help?";
 export class Shop {
   visitors = 0;
 
-  constructor() {
+  /** @param {string[]} [flags] of the browser */
+  constructor(flags) {
     before(async () => {
       this.model = await model();
       this.site = await site();
       const told = ["--llm-url", this.model.url, "--llm-model", "told", "--trust-proxy", "127.0.0.1/32"];
       this.service = await start(told);
       this.owner = client(this.service.service, this.service.secrets.api_key);
-      this.browser = await launch();
+      this.browser = await launch(flags);
     });
     after(async () => {
       await this.browser?.close();
@@ -81,10 +82,12 @@ export class Shop {
     return tab;
   }
 
-  /** Leaves, and says what should not have happened; the service may be asked. @param {import("./browser.js").Tab} tab */
-  async leave(tab) {
-    const own = `foreign request: ${this.parts.service.url}/`;
-    faultless({ ...tab, faults: tab.faults.filter((one) => !one.startsWith(own)) }, tab.page.url());
+  /** Leaves, and says what should not have happened; the service may be asked, and who else is named.
+   * @param {import("./browser.js").Tab} tab @param {string[]} others */
+  async leave(tab, ...others) {
+    const asked = [this.parts.service.url, ...others].map((url) => `foreign request: ${url}/`);
+    const faults = tab.faults.filter((one) => !asked.some((url) => one.startsWith(url)));
+    faultless({ ...tab, faults }, tab.page.url());
     await tab.context.close();
   }
 }

@@ -11,6 +11,7 @@ pub mod rows;
 mod rules;
 pub mod states;
 pub mod tables;
+pub mod visited;
 pub mod webhooks;
 
 pub use duplicate::duplicate;

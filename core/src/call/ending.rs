@@ -14,6 +14,7 @@ use super::{cost, days};
 use crate::account::profile::{Profile, micros};
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
+use crate::assistant::visited;
 use crate::campaign;
 use crate::job::{self, Task};
 use crate::json::Members;
@@ -133,6 +134,10 @@ pub fn charge(account: Scope<'_>, call: &mut CallRow) -> Result<(), Stop> {
         days::count_cost(account, call.shown.created_at.0, total - call.live.charged_micros)?;
         if let Some(campaign) = call.campaign() {
             campaign::count_cost(account, campaign, total - call.live.charged_micros)?;
+        }
+        if call.is_visited() {
+            let more = total - call.live.charged_micros;
+            visited::spend(account, call.assistant(), more, call.shown.created_at.0)?;
         }
         call.live.charged_micros = total;
     }

@@ -241,6 +241,11 @@ impl CallRow {
         id::count(self.shown.assistant_id)
     }
 
+    /// Returns whether a visitor of a widget asked for it.
+    pub fn is_visited(&self) -> bool {
+        self.live.pass.as_ref().is_some_and(|pass| pass.visited == Some(true))
+    }
+
     /// Returns the local id of its campaign.
     pub fn campaign(&self) -> Option<u32> {
         self.shown.campaign_id.map(id::count)

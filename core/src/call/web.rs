@@ -1,5 +1,6 @@
-//! Web calls: a page talks to the web leg of an engine. The account's own program makes the call and gets a token, with
-//! which the browser proves itself there, once and within a minute (docs/api.md, Web calls).
+//! Web calls: a page talks to the web leg of an engine. The account's own program makes the call and gets a token, or a
+//! visitor of its widget does, with which the browser proves itself there, once and within a minute (docs/api.md, Web
+//! calls).
 
 use alloc::string::{String, ToString};
 
@@ -22,9 +23,9 @@ use crate::key::{Kind, Space};
 use crate::limits::WEB_TOKEN_SECONDS;
 use crate::number::CallerNumber;
 use crate::record;
-use crate::record::{Iso, Rest, Secret, Variables, id as id_column, iso, micros, text, variables};
+use crate::record::{Iso, Rest, Secret, Variables, boolean, id as id_column, iso, micros, text, variables};
 use crate::root;
-use crate::store::Scope;
+use crate::store::{Row, Scope};
 use crate::time::Timestamp;
 use crate::view::Stop;
 
@@ -61,6 +62,21 @@ record! {
 }
 
 record! {
+    /// Answer of `POST /widgets/{uuid}/web_calls`: what lets the browser of a visitor into its call. It is shown here and
+    /// never again.
+    pub struct OpenWebCall {
+        /// Always true.
+        status: bool = boolean().required(),
+        /// The token, which the browser shows to the engine.
+        token: Secret = text(0, 64).required(),
+        /// Time until which it can be shown, UTC.
+        expires_at: Iso = iso().required(),
+        /// Where the browser reaches the engine.
+        engine_url: String = text(0, 255).required(),
+    }
+}
+
+record! {
     /// What the browser of a web call shows.
     pub struct WebPass stored as "a call" {
         /// Digest of the token, Base64url.
@@ -69,7 +85,21 @@ record! {
         until: Timestamp = micros().required(),
         /// Origin of the page, if the one that asked for the call said so.
         origin: Option<String> = text(0, 255).sparse(),
+        /// Whether a visitor of the widget asked for the call.
+        visited: Option<bool> = boolean().sparse(),
     }
+}
+
+/// A call that waits for its browser.
+pub struct AwaitedCall {
+    /// Its local id.
+    pub count: u32,
+    /// The token that the browser shows.
+    pub token: Secret,
+    /// Time until which it can be shown.
+    pub expires_at: Iso,
+    /// Where the browser reaches the engine.
+    pub engine_url: String,
 }
 
 /// `POST /user/web_calls`
@@ -81,47 +111,68 @@ pub fn make(ctx: &Ctx<'_>) -> Handled {
     if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
-    let engine_url = door(ctx)?.ok_or(Refusal::NoEngine(NO_DOOR))?;
-    let mut caller = CallAssistant::of(account, count, &row)?;
+    let AwaitedCall { count, token, expires_at, engine_url } =
+        await_browser(ctx, account, (count, &row), new.variables)?;
+    Ok(Reply::created(&MadeWebCall { call_id: ctx.id(count), token, expires_at, engine_url }))
+}
+
+/// Returns whether any engine with a web leg takes browsers of an account now.
+pub fn has_door(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<bool, Stop> {
+    Ok(door(ctx, number_of(account)?)?.is_some())
+}
+
+/// Makes a call between an assistant and whoever shows its token; 503 if no engine takes browsers.
+pub fn await_browser(
+    ctx: &Ctx<'_>,
+    account: Scope<'_>,
+    (count, row): (u32, &Row),
+    variables: Variables,
+) -> Result<AwaitedCall, Halt> {
+    let number = number_of(account)?;
+    let engine_url = door(ctx, number)?.ok_or(Refusal::NoEngine(NO_DOOR))?;
+    let mut caller = CallAssistant::of(account, count, row)?;
     caller.number = CallerNumber::Shown(None);
     let spec = CallSpec {
         kind: CallType::Web,
         caller,
         client_phone_number: None,
-        variables: new.variables.0,
+        variables: variables.0,
         campaign: None,
         lead: None,
         main: None,
     };
     let (count, _) = place(account, spec, ctx.now)?;
-    let token = Token::new(TokenKind::Web, ctx.caller().account, count, &ctx.seed.derive("web-call"));
+    let token = Token::new(TokenKind::Web, number, count, &ctx.seed.derive("web-call"));
     let until = ctx.now.plus_seconds(WEB_TOKEN_SECONDS);
     let mut call = CallRow::find(account, count)?.ok_or(LOST)?;
     call.live.pass = Some(WebPass {
         digest: Base64UrlUnpadded::encode_string(&token.digest()),
         until,
         origin: ctx.request.header("origin").map(ToString::to_string).filter(|origin| origin.len() <= 255),
+        visited: ctx.caller.is_none().then_some(true),
         rest: Rest::default(),
     });
     call.save(account, ctx.now)?;
     plan(account, &call)?;
-    Ok(Reply::created(&MadeWebCall {
-        call_id: ctx.id(count),
-        token: Secret(token.text().into()),
-        expires_at: Iso(until),
-        engine_url,
-    }))
+    Ok(AwaitedCall { count, token: Secret(token.text().into()), expires_at: Iso(until), engine_url })
 }
 
-/// Returns where the least loaded engine with a web leg takes browsers of this account.
-fn door(ctx: &Ctx<'_>) -> Result<Option<String>, Stop> {
+fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
+    match account.space() {
+        Space::Account(number) => Ok(number),
+        _ => Err(Stop::Corrupt("a call belongs to an account")),
+    }
+}
+
+/// Returns where the least loaded engine with a web leg takes browsers of an account.
+fn door(ctx: &Ctx<'_>, account: u32) -> Result<Option<String>, Stop> {
     let mut best: Option<(f64, String)> = None;
     for (token, engine) in attached::all_heard_of(ctx.root())? {
         let Some(url) = web_url(&engine) else { continue };
         let is_there = engine.is_attached(ctx.now) && !attached::is_drained(ctx.root(), token, &engine.name)?;
         // The built-in engine has no token, and no page.
         let Some(its) = engine_tokens::engine_of(ctx.root(), token)?.filter(|_| is_there) else { continue };
-        if !its.serves(ctx.caller().account) {
+        if !its.serves(account) {
             continue;
         }
         let load = load_of(&engine);

@@ -27,4 +27,4 @@ pub use open::{read as read_open, start};
 pub use own::{delete, disable_ai, enable_ai, read};
 pub use replies::generate;
 pub use send::send;
-pub use widget::read as read_widget;
+pub use widget::{call as call_widget, read as read_widget};

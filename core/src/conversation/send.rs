@@ -13,7 +13,7 @@ use super::talk::Talk;
 use super::visit;
 use crate::account::prices::{PriceUnit, price};
 use crate::account::profile::{Profile, dollars};
-use crate::assistant;
+use crate::assistant::{self, visited};
 use crate::engine::codes;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -138,7 +138,7 @@ impl ConversationTurn<'_, '_> {
         }
         let price_micros = if is_answered { self.price()? } else { 0 };
         if self.is_stranger {
-            visit::turn(account, self.talk, price_micros, now)?;
+            visited::turn(account, self.talk.count, &self.talk.assistant.widget_settings, price_micros, now)?;
         }
         if !is_again {
             let said = TurnAnswer { content: message, asides: Vec::new(), calls: Vec::new() };
@@ -197,7 +197,7 @@ impl ConversationTurn<'_, '_> {
     fn settle(&self, conversation: &mut ConversationRow, mark: &TurnMark) -> Result<(), Halt> {
         conversation.live.turn = None;
         if self.is_stranger && mark.price_micros > 0 {
-            visit::release(self.account, self.talk.count, mark.price_micros, mark.at)?;
+            visited::spend(self.account, self.talk.count, -mark.price_micros, mark.at)?;
         }
         Ok(conversation.save(self.account, self.ctx.now)?)
     }

@@ -128,6 +128,8 @@ record! {
         position: WidgetPosition = choice::<WidgetPosition>().required(),
         /// Its colours.
         theme: WidgetTheme = choice::<WidgetTheme>().required(),
+        /// Whether visitors can talk now: `widget_settings.voice`, and an engine that takes browsers.
+        voice: bool = boolean().required(),
     }
 }
 

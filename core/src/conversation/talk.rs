@@ -12,6 +12,7 @@ use super::tables::ConversationType;
 use crate::assistant::built_in::BuiltInTool;
 use crate::assistant::rows as assistants;
 use crate::assistant::tables::{Assistant, KnowledgeMode, Status};
+use crate::assistant::visited;
 use crate::catalogue::{Catalogue, Mode};
 use crate::engine::{calendar_functions, filled, without_call};
 use crate::id;
@@ -57,7 +58,7 @@ impl Talk {
         let assistant = Assistant::read(&row.public)?;
         // A conversation on a page has what its owner chose for strangers, whoever holds it.
         let is_widget = kind == ConversationType::Widget;
-        let ids = if is_widget { &assistant.widget_settings.tool_ids } else { &assistant.tool_ids };
+        let ids = visited::tool_ids(&assistant, is_widget);
         let mut tools: Vec<Tool> = Vec::new();
         for id in ids {
             let found = tool::find(account, id::local(account.space(), *id).unwrap_or(0))?;

@@ -1,22 +1,20 @@
-//! What strangers may use of an account (docs/api.md, Without a token): counts in the account's space, so that they hold
-//! over restarts and for all nodes.
+//! What strangers may begin in an account (docs/api.md, Without a token): counts in the account's space, so that they hold
+//! over restarts and for all nodes. What they use of an assistant is in [`visited`](crate::assistant::visited).
 
 use core::net::IpAddr;
 
 use super::rows::ConversationRow;
 use crate::account::plan;
-use crate::account::profile::micros as micros_of;
+use crate::assistant::visited::{Used, until_tomorrow};
 use crate::http::base;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::key::{self, Key};
-use crate::limits::{MESSAGES_A_MINUTE, VISITED_TURNS_A_DAY, VISITS_A_DAY, VISITS_A_MINUTE, VISITS_SWEPT};
+use crate::limits::{MESSAGES_A_MINUTE, VISITS_A_DAY, VISITS_A_MINUTE, VISITS_SWEPT};
 use crate::rate::{Bucket, Limit};
 use crate::store::Scope;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
-
-use super::talk::Talk;
 
 /// What an address did on a day.
 #[derive(Clone, Copy, Default)]
@@ -25,15 +23,6 @@ struct Visits {
     began: u32,
     /// When its bucket is full again, microseconds.
     full_at: u64,
-}
-
-/// What was used of an assistant, or begun in an account, on a day.
-#[derive(Clone, Copy, Default)]
-struct Used {
-    /// Turns, or conversations.
-    times: u32,
-    /// Price of the turns that were answered or are under way, millionths of a dollar.
-    micros: i64,
 }
 
 const DAMAGED: Stop = Stop::Corrupt("a count of visits has an unknown form");
@@ -48,19 +37,6 @@ impl Visits {
 
     fn to_bytes(self) -> alloc::vec::Vec<u8> {
         [&self.began.to_be_bytes()[..], &self.full_at.to_be_bytes()].concat()
-    }
-}
-
-impl Used {
-    fn load(account: Scope<'_>, at: &Key) -> Result<Self, Stop> {
-        let Some(bytes) = account.get(at.clone())? else { return Ok(Self::default()) };
-        let (times, micros) = bytes.split_at_checked(4).ok_or(DAMAGED)?;
-        let times = u32::from_be_bytes(times.try_into().map_err(|_| DAMAGED)?);
-        Ok(Self { times, micros: i64::from_be_bytes(micros.try_into().map_err(|_| DAMAGED)?) })
-    }
-
-    fn to_bytes(self) -> alloc::vec::Vec<u8> {
-        [&self.times.to_be_bytes()[..], &self.micros.to_be_bytes()].concat()
     }
 }
 
@@ -84,7 +60,7 @@ pub fn begin(account: Scope<'_>, now: Timestamp, is_stranger: bool) -> Result<()
     Ok(account.put(at, used.to_bytes())?)
 }
 
-/// Counts a conversation that a stranger begins, by address; 429 if it began too many.
+/// Counts a conversation or a call that a stranger begins, by address; 429 if it began too many.
 pub fn begin_visit(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<(), Halt> {
     let day = ctx.now.day().number();
     // Without an address, as in a host that knows none, all strangers are one.
@@ -114,32 +90,6 @@ pub fn message(talk: &mut ConversationRow, now: Timestamp) -> Result<(), Halt> {
     }
     talk.live.messages_full_at = next.is_full_at();
     Ok(())
-}
-
-/// Counts a turn of a stranger with what it will cost, millionths of a dollar: so turns under way cannot exceed together
-/// what each of them may cost alone. 429 if there were enough for today, or this one would cost too much.
-pub fn turn(account: Scope<'_>, talk: &Talk, micros: i64, now: Timestamp) -> Result<(), Halt> {
-    let at = key::visited(account.space(), now.day().number(), talk.count);
-    let mut used = Used::load(account, &at)?;
-    let cost = used.micros.saturating_add(micros);
-    let is_dear = talk.assistant.widget_settings.daily_cost_max.is_some_and(|most| cost > micros_of(most));
-    if used.times >= VISITED_TURNS_A_DAY || is_dear {
-        return Err(Refusal::TooMany(until_tomorrow(now)).into());
-    }
-    used = Used { times: used.times + 1, micros: cost };
-    Ok(account.put(at, used.to_bytes())?)
-}
-
-/// Takes back what a stranger's turn would have cost: it failed. `began` is when it was counted.
-pub fn release(account: Scope<'_>, assistant: u32, micros: i64, began: Timestamp) -> Result<(), Stop> {
-    let at = key::visited(account.space(), began.day().number(), assistant);
-    let mut used = Used::load(account, &at)?;
-    used.micros = used.micros.saturating_sub(micros);
-    account.put(at, used.to_bytes())
-}
-
-fn until_tomorrow(now: Timestamp) -> u64 {
-    now.day().next().start().seconds_since(now).max(1)
 }
 
 fn octets(address: IpAddr) -> [u8; 16] {

@@ -166,7 +166,7 @@ pub fn compile(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow) -> Result<Opti
     let values = values::of(&assistant, call, ctx.now);
     let Ok(texts) = values::filled(&values, &assistant) else { return Ok(None) };
     let mut lookups = lookups(&assistant, ctx.setup.catalogue(), texts);
-    lookups.functions = Some(Json(functions(account, &assistant)?));
+    lookups.functions = Some(Json(functions(account, &assistant, call.is_visited())?));
     let mut json = joined(&Raw(&row.public), &lookups);
     json.pop();
     json.extend_from_slice(br#","knowledge":"#);

@@ -7,6 +7,7 @@ use super::calendar::{self, Calendar};
 use super::event::TransferMode;
 use crate::assistant::built_in::BuiltInTool;
 use crate::assistant::tables::{Assistant, KnowledgeMode};
+use crate::assistant::visited;
 use crate::id;
 use crate::json::{self, JsonNumber, Value};
 use crate::key::Kind;
@@ -17,16 +18,16 @@ use crate::view::Stop;
 use crate::{choice, record};
 
 /// Returns every function that the model may call: the account's tools, then the built-in ones, then the knowledge
-/// search.
-pub fn functions(account: Scope<'_>, assistant: &Assistant) -> Result<Value, Stop> {
+/// search. With a visitor of a widget it has the tools that its owner chose for strangers, and can end the call.
+pub fn functions(account: Scope<'_>, assistant: &Assistant, is_visited: bool) -> Result<Value, Stop> {
     let mut functions = Vec::new();
-    for id in &assistant.tool_ids {
+    for id in visited::tool_ids(assistant, is_visited) {
         let count = id::local(account.space(), *id).unwrap_or(0);
         if let Some(tool) = tool::find(account, count)? {
             functions.push(with(tool::function(&tool), FunctionKind::Tool, Some(tool.timeout.into())));
         }
     }
-    for built_in in &assistant.tools {
+    for built_in in assistant.tools.iter().filter(|tool| !is_visited || matches!(tool, BuiltInTool::EndCall(_))) {
         if takes_over(account, built_in)? {
             functions.extend(of_built_in(built_in).into_iter().map(|function| kind_of(function, built_in)));
         }

@@ -8,6 +8,7 @@ use super::values;
 use super::{report, session};
 use crate::assistant::rows::of_call;
 use crate::assistant::tables::Assistant;
+use crate::assistant::visited;
 use crate::call::{CallRow, lease};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -57,7 +58,8 @@ fn run(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, arguments: &Value)
     let name = ctx.params.get(1).copied().unwrap_or_default();
     let values = values::of(&assistant, call, ctx.now);
     // The lease is extended by the request's timeout before the request is made.
-    let asked = if let Some(tool) = attached(account, &assistant, name)? {
+    let offered = visited::tool_ids(&assistant, call.is_visited());
+    let asked = if let Some(tool) = attached(account, offered, name)? {
         let arguments = fitted(&tool::function(&tool), arguments, |_| false);
         arguments.and_then(|arguments| ToolRequest::of(&tool, &arguments, &values)).and_then(|asked| {
             hold_first(ctx, account, call, asked.timeout_seconds())?;
@@ -65,7 +67,7 @@ fn run(ctx: &Ctx<'_>, account: Scope<'_>, call: &mut CallRow, arguments: &Value)
             Ok((asked, answer))
         })
     } else {
-        let calendar = Calendar::of(&row, name)?.ok_or(Refusal::NotFound(NO_TOOL))?;
+        let calendar = Calendar::of(&row, name)?.filter(|_| !call.is_visited()).ok_or(Refusal::NotFound(NO_TOOL))?;
         let known = |name: &str| values.get(name).is_some();
         fitted(&calendar.function(), arguments, known).and_then(|arguments| {
             hold_first(ctx, account, call, Calendar::timeout_seconds())?;
@@ -143,9 +145,9 @@ fn assistant_of(account: Scope<'_>, call: &CallRow) -> Result<Row, Halt> {
     Ok(of_call(account, call.assistant())?.ok_or(Refusal::NotFound(NO_TOOL))?)
 }
 
-/// Finds the tool of this name that is attached to the assistant.
-fn attached(account: Scope<'_>, assistant: &Assistant, name: &str) -> Result<Option<Tool>, Stop> {
-    for id in &assistant.tool_ids {
+/// Finds the tool of this name among those with these ids.
+fn attached(account: Scope<'_>, ids: &[u64], name: &str) -> Result<Option<Tool>, Stop> {
+    for id in ids {
         let count = id::local(account.space(), *id).unwrap_or(0);
         if let Some(tool) = tool::find(account, count)?.filter(|tool| tool.name == name) {
             return Ok(Some(tool));

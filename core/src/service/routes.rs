@@ -31,7 +31,7 @@ use crate::call::command::{NewCommand, SentCommand};
 use crate::call::recording::UploadedRecording;
 use crate::call::tables::EventsQuery;
 use crate::call::tables::{Call, CallQuery, NewCall, PlacedCall};
-use crate::call::web::{MadeWebCall, NewWebCall};
+use crate::call::web::{MadeWebCall, NewWebCall, OpenWebCall};
 use crate::campaign::explain::Explanation;
 use crate::campaign::progress::{self, CampaignProgress};
 use crate::campaign::tables::{NewCampaign, Switch, SwitchReply, SwitchThis};
@@ -217,6 +217,7 @@ const GROUPS: &[Group] = &[
     Group("Conversations", &[
     post(&["/conversations"], "startConversation", "Begin a conversation by text.", conversation::start).by(Who::Visitor).about(Kind::Conversation).takes(NewConversation::TABLE).at_most(VISITOR_BODY_BYTES_MAX).gives(ReplyForm::Bare(StartedConversation::TABLE)).form(Form::Status).refuses(&[Cause::Declined, Cause::NotFound, Cause::Origin, Cause::Limit, Cause::Unprocessable]),
     get(&["/widgets/{uuid}"], "getWidget", "How the widget of an assistant looks.", conversation::read_widget).by(Who::Visitor).about(Kind::Assistant).gives(ReplyForm::Bare(Widget::TABLE)).form(Form::Status).refuses(&[Cause::Origin]),
+    post(&["/widgets/{uuid}/web_calls"], "callWidget", "Talk with the assistant of a widget.", conversation::call_widget).by(Who::Visitor).about(Kind::Call).at_most(VISITOR_BODY_BYTES_MAX).gives(ReplyForm::Bare(OpenWebCall::TABLE)).form(Form::Status).shows_token().refuses(&[Cause::Declined, Cause::Origin, Cause::NoEngine]),
     get(&["/conversations/{uuid}"], "getOpenConversation", "What was said in a conversation.", conversation::read_open).by(Who::Visitor).about(Kind::Conversation).gives(ReplyForm::Bare(OpenConversation::TABLE)).form(Form::Status).without_etag().refuses(&[Cause::Origin]),
     post(&["/conversations/{uuid}/messages"], "sendMessage", "Say something, and have the assistant answer.", conversation::send).by(Who::Visitor).about(Kind::Conversation).takes(NewUserMessage::TABLE).at_most(VISITOR_BODY_BYTES_MAX).gives(ReplyForm::BareOrStream(MessageAnswer::TABLE)).form(Form::Status).keyed_by_path().in_settled_steps().refuses(&[Cause::Declined, Cause::Origin, Cause::Conflict, Cause::Unprocessable, Cause::Outside, Cause::Late]),
     get(&["/user/conversations"], "listConversations", "List the conversations, newest first.", conversation::list).about(Kind::Conversation).asks(ConversationQuery::TABLE).gives(ReplyForm::PageOrCursor(Conversation::TABLE)),

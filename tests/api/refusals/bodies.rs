@@ -72,6 +72,7 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "createLead" => lead(own("/user/campaign"), "+40700000075"),
         "sendSms" => json!({ "from": sender(house), "to": "+40700000076", "body": "Hello" }),
         "replacePrices" => json!({ "items": [{ "unit": "chat_message", "price": 1 }] }),
+        "callWidget" => json!({}),
         "startConversation" => json!({ "assistant_id": own("/user/assistant"), "type": "test" }),
         "sendMessage" => json!({ "message": "Hello" }),
         "generateReply" => {

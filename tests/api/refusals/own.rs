@@ -130,6 +130,9 @@ pub const CASES: &[Case] = &[
     ("startConversation", Cause::Limit, "plan limit of 1 conversations a day", || { let mut house = House::default(); operate(&mut house, "/admin/plans/standard", &json!({ "conversations_daily": 1 })); talk(house, "/conversations", &json!({})) }),
     ("startConversation", Cause::Unprocessable, "larger than 1 MiB", || talk_at_length("/conversations")),
     ("getWidget", Cause::Origin, "origin", widget_of_a_foreign_page),
+    ("callWidget", Cause::Origin, "origin", || visit_by_voice(House::default(), "https://b.example")),
+    ("callWidget", Cause::NoEngine, "No voice engine", || visit_by_voice(House::default(), "https://a.example")),
+    ("callWidget", Cause::Declined, "Insufficient", || visit_by_voice(poor(), "https://a.example")),
     ("getOpenConversation", Cause::Origin, "origin", || in_a_foreign_page(Method::Get, "")),
     ("sendMessage", Cause::Origin, "origin", || in_a_foreign_page(Method::Post, "/messages")),
     ("sendMessage", Cause::Declined, "top up", || say(House::default(), |house, _| operate(house, "/admin/accounts/1", &json!({ "balance": 0 })))),
@@ -470,10 +473,10 @@ fn talk_at_length(target: &str) -> Got {
     house.post(target, &body).send()
 }
 
-/// Returns a house with an assistant that pages of one origin may embed, and its UUID.
-fn embedded() -> (House, String) {
-    let mut house = House::default();
-    let widget = json!({ "widget_settings": { "enabled": true, "allowed_origins": ["https://a.example"] } });
+/// Adds an assistant that pages of one origin may embed; returns the house and its UUID.
+fn embedded(mut house: House) -> (House, String) {
+    let settings = json!({ "enabled": true, "voice": true, "allowed_origins": ["https://a.example"] });
+    let widget = json!({ "widget_settings": settings });
     let id = house.make("/user/assistant", &with(assistant(), &widget));
     house.put(&format!("/user/assistant/{id}"), &json!({ "status": "active" })).send().expect(200);
     let uuid = house.get(&format!("/user/assistant/{id}")).json["uuid"].as_str().expect("a UUID").to_owned();
@@ -481,19 +484,25 @@ fn embedded() -> (House, String) {
 }
 
 fn foreign_page() -> Got {
-    let (mut house, uuid) = embedded();
+    let (mut house, uuid) = embedded(House::default());
     let call = house.post("/conversations", &json!({ "assistant_id": uuid })).without("authorization");
     call.header("origin", "https://b.example").send()
 }
 
+fn visit_by_voice(house: House, origin: &str) -> Got {
+    let (mut house, uuid) = embedded(house);
+    let call = house.call(Method::Post, &format!("/widgets/{uuid}/web_calls")).without("authorization");
+    call.header("origin", origin).send()
+}
+
 fn widget_of_a_foreign_page() -> Got {
-    let (mut house, uuid) = embedded();
+    let (mut house, uuid) = embedded(House::default());
     let call = house.call(Method::Get, &format!("/widgets/{uuid}")).without("authorization");
     call.header("origin", "https://b.example").send()
 }
 
 fn in_a_foreign_page(method: Method, what: &str) -> Got {
-    let (mut house, uuid) = embedded();
+    let (mut house, uuid) = embedded(House::default());
     let begun = house.post("/conversations", &json!({ "assistant_id": uuid })).without("authorization").send();
     let target = format!("/conversations/{}{what}", begun.json["conversation_id"].as_str().expect("a UUID"));
     let call = house.call(method, &target).json(&json!({ "message": "Hello" })).without("authorization");

@@ -78,6 +78,7 @@ impl Recorder {
         }
         for (target, origin) in [("/widgets/", PAGE), ("/api/widgets/", ("origin", "https://other.example"))] {
             self.send(Method::Get, &format!("{target}{assistant}"), "", &[origin], None);
+            self.send(Method::Post, &format!("{target}{assistant}/web_calls"), "", &[origin], None);
         }
         let begun = self.send(Method::Post, "/conversations", "", &[kind], Some(body.as_bytes()));
         let talk = begun["conversation_id"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
