@@ -2,7 +2,7 @@
 // prints, and by the cookie of a browser that stays signed in.
 
 import { get, request } from "./api.js";
-import { BASE } from "./router.js";
+import { go, to } from "./router.js";
 import { account, operator, remember, remembered, resume } from "./session.js";
 import { allow, forgetAll } from "./ui/drafts.js";
 
@@ -58,12 +58,14 @@ export async function signOut() {
   remember(null);
   forgetAll();
   account.value = null;
-  if (!operator.value) history.replaceState(null, "", `${BASE}/`);
+  if (!operator.value) go(to("/"), { replace: true });
 }
 
 /** Forgets the operator's token. */
 export function signOutOperator() {
   operator.value = null;
   forgetAll();
-  if (account.value) allow();
+  if (!account.value) return;
+  allow();
+  go(to("/"), { replace: true });
 }

@@ -35,7 +35,7 @@ export const text = {
   first: "First",
   previous: "Previous",
   next: "Next",
-  noRows: "No rows",
+  id: "Id",
   rows: (/** @type {string} */ from, /** @type {string} */ to, /** @type {string} */ total) =>
     `${from}–${to} of ${total}`,
   pageOf: (/** @type {string} */ at, /** @type {string} */ last) => `Page ${at} of ${last}`,
@@ -60,7 +60,7 @@ export const text = {
     outOperator: "Forget the operator's token",
     email: "E-mail",
     password: "Password",
-    stay: "Stay signed in on this browser",
+    stay: "Stay signed in on this browser; otherwise a reload signs you out",
     token: "Operator token",
     tokenHint: "It begins with sbo_ and is kept in memory only, until this page is closed.",
     asOperator: "I am the operator",
@@ -72,7 +72,7 @@ export const text = {
   },
   palette: {
     open: "Go to…",
-    title: "Go to a page or an assistant",
+    title: "Go to a page, an assistant, or the calls of a number",
     hint: "A page, an assistant, a phone number, the id of a call",
     nothing: "Nothing fits.",
     step: "First step",
@@ -239,6 +239,26 @@ export const text = {
     given_up: "Given up",
   },
 
+  /** Why a call went wrong, and what to look at, by its reason. @type {Record<string, string>} */
+  explained: {
+    busy: "The line was busy.",
+    no_answer: "Nobody picked up in the time that it may ring.",
+    carrier_error:
+      "The carrier did not connect the call. Look at the number that was called, and at the one that the assistant calls from.",
+    engine_failed: "The engine gave the call up. Its own log says why.",
+    lease_expired: "The engine was not heard of any more, so the service ended the call half a minute later.",
+    token_expired: "The browser did not come within a minute.",
+    not_dialed: "Engines took the call and gave it back without dialing.",
+    unclaimed: "No engine took the call in time. Is one attached, and has it room?",
+    no_engine: "None of the attached engines can place this call.",
+    assistant_too_large:
+      "What an engine needs to know of the assistant is too much: shorten its prompt or its knowledge.",
+    do_not_call: "The number is on the do-not-call list.",
+    caller_id_unverified: "The number that the assistant calls from was not verified.",
+    outside_hours: "The calling hours of its campaign were over.",
+    internal_error: "Something went wrong in the service itself. The operator finds it in the log.",
+  },
+
   /** What needs attention, by its code. @type {Record<string, string>} */
   attention: {
     no_engine: "No engine",
@@ -303,7 +323,7 @@ export const text = {
     duration: "Duration",
     cost: "Cost",
     success: "Success",
-    miss: "Missed",
+    miss: "No success",
     none: "No calls yet",
     noneWords:
       "Calls appear here as they happen: those that you place, those of campaigns, and those that come in on your numbers. Place a first one from the page of an assistant.",
@@ -447,7 +467,7 @@ export const text = {
     carrier: "Carrier",
     rest: "Everything else",
     webhooks: "Webhooks",
-    noWebhooks: "Nothing was sent about this call: its assistant has no webhook switched on.",
+    noWebhooks: "Nothing was sent about this call so far. Its assistant says which webhooks are on.",
     lastAnswer: "Last answer",
   },
 
@@ -486,7 +506,7 @@ export const text = {
     activateNote: "An assistant that was never switched becomes active when it is first used.",
     place: "Place a call",
     placeWords:
-      "The call costs what it costs. Without an engine a simulated one plays it: a number that ends in 0002 is busy, in 0004 voicemail, in 0008 asks every tool, in 0010 the knowledgebase.",
+      "Where no engine is attached, a simulated one plays the call: a number that ends in 0002 is busy, in 0003 does not answer, in 0004 is voicemail, in 0008 asks every tool, in 0010 the knowledgebase.",
     preview: "Preview",
     previewWords:
       "As saved, with these variables laid over the assistant's own. What has no value is marked and stays in the text.",
@@ -577,6 +597,10 @@ export const text = {
     goals: "Goals reached",
     running: "Running now",
     nextAt: "Next call",
+    /** @param {string} leads @param {string[]} hours @param {string[]} days @param {string} zone */
+    startWords: (leads, [from, until], days, zone) =>
+      `It calls ${leads} people, from ${from} to ${until} (${zone}) on ${days.length === 7 ? "every day" : days.join(", ")}. An assistant that nobody has switched on yet is switched on.`,
+    allDone: "all leads are done",
     forecastNote: "at the speed since its last start, within its hours",
     byHour: "Calls by hour of the day",
     hour: (/** @type {string} */ zone) => `Hour (${zone})`,
@@ -706,6 +730,10 @@ export const text = {
     changed: "Changed",
     addSite: "Add a website",
     addFile: "Add a file",
+    addText: "Write a text",
+    text: "Text",
+    textName: "Name, such as Opening hours",
+    create: "Create knowledgebase",
     file: "File (PDF, Word or text, up to 20 MB)",
     upload: "Upload",
     documentName: "Name",
@@ -837,7 +865,7 @@ export const text = {
   talk: {
     title: "Talk",
     words:
-      "A call of this browser with the assistant as saved, through an engine that takes browsers. It costs what a call costs.",
+      "Speak with the assistant as it is saved, through this browser. A voice engine has to be attached that takes calls from browsers; each talk is a call, with its page and its price.",
     begin: "Talk to it",
     states: { idle: "", connecting: "Connecting…", live: "In the call" },
     mute: "Mute",
@@ -890,6 +918,7 @@ export const text = {
     change: "Change",
     suspend: "Suspend",
     unsuspend: "Lift the suspension",
+    drainEngine: "It gets no more calls; those that it has go on to their end. “Take calls again” undoes this.",
     suspendWords: "None of its tokens work then, its campaigns stop, and running calls end well.",
     erase: "Delete this account",
     eraseWords:

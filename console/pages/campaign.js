@@ -1,6 +1,7 @@
 // One campaign: how far it is, its leads, its settings; started and stopped.
 
 import { download, patch, post, remove } from "../api.js";
+import { count, label } from "../format.js";
 import { go, route, to } from "../router.js";
 import { answers } from "../schema.js";
 import { text } from "../text.js";
@@ -16,7 +17,8 @@ import { Progress } from "./campaign/progress.js";
 /** @param {{ params: { id: string } }} props */
 export default function CampaignPage({ params: { id } }) {
   const one = useGet(`/user/campaigns/${id}`);
-  useEvery(one.reload, one.data?.status === "in-progress" ? 2_000 : null);
+  // Calls that run when it is stopped go on to their end.
+  useEvery(one.reload, one.data?.status === "in-progress" || one.data?.calls.running > 0 ? 2_000 : null);
   return html`<${Await} page
     of=${one}>${(/** @type {any} */ campaign) => html`<${One} campaign=${campaign} reload=${one.reload} />`}<//>`;
 }
@@ -55,6 +57,14 @@ function One({ campaign, reload }) {
 function Top({ campaign, reload }) {
   const runs = campaign.status === "in-progress";
   const [turn, turning] = useAction(async () => {
+    const words = text.campaigns.startWords(
+      count(campaign.leads.total),
+      [campaign.allowed_hours_start_time, campaign.allowed_hours_end_time].map((time) => time.slice(0, 5)),
+      campaign.allowed_days.map((/** @type {string} */ day) => text.states[day] ?? label(day)),
+      campaign.timezone,
+    );
+    const asked = { title: `${text.campaigns.start}: ${campaign.name}`, words, verb: text.campaigns.start };
+    if (!runs && !(await confirm(asked))) return undefined;
     const { message } = await post("/user/campaigns/update-status", {
       campaign_id: campaign.id,
       action: runs ? "stop" : "start",
@@ -79,14 +89,15 @@ function Top({ campaign, reload }) {
   const [csv, busy] = useAction((/** @type {string} */ path, /** @type {string} */ name) =>
     download(path, { query: { campaign_id: campaign.id }, accept: "text/csv", name }),
   );
+  const hasLeads = campaign.leads.total > 0;
   return html`<${Head} title=${campaign.name} up=${["/campaigns", text.campaigns.title]}
     sub=${html`<${Badge} state=${campaign.status} /><a
     href=${to(`/assistants/${campaign.assistant_id}`)}>${text.assistants.one}</a><a
     href=${to("/calls", { campaign_id: campaign.id })}>${text.calls.title}</a><${Copy} value=${campaign.id}
     name=${text.campaigns.title} />`}>
-    <button type="button" class="primary" disabled=${turning}
+    <button type="button" class=${hasLeads ? "primary" : ""} disabled=${turning}
       onClick=${turn}>${runs ? text.campaigns.stop : text.campaigns.start}</button>
-    <a class="button" href=${to(`/campaigns/${campaign.id}/import`)}>${text.campaigns.import}</a>
+    <a class=${hasLeads ? "button" : "button primary"} href=${to(`/campaigns/${campaign.id}/import`)}>${text.campaigns.import}</a>
     ${
       answers("/user/leads", "text/csv") &&
       html`<button type="button" disabled=${busy}

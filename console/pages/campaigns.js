@@ -12,6 +12,13 @@ import { useEvery, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
 import { LeadBar } from "./campaign/progress.js";
 
+/** When people expect to be called; the service itself calls at any hour unless told otherwise. */
+const OFFICE_HOURS = {
+  allowed_hours_start_time: "09:00",
+  allowed_hours_end_time: "18:00",
+  allowed_days: ["monday", "tuesday", "wednesday", "thursday", "friday"],
+};
+
 export default function Campaigns() {
   const list = useGet("/user/campaigns");
   useEvery(list.reload, 5_000);
@@ -33,7 +40,7 @@ export default function Campaigns() {
     ${
       adding &&
       html`<${Dialog} title=${text.campaigns.new} kind="broad" close=${close}><${SchemaForm}
-      schema="NewCampaign" draft="campaign" save=${save} verb=${text.campaigns.create} cancel=${close} /><//>`
+      schema="NewCampaign" preset=${OFFICE_HOURS} draft="campaign" save=${save} verb=${text.campaigns.create} cancel=${close} /><//>`
     }`;
 }
 

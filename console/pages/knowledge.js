@@ -29,7 +29,7 @@ export default function Knowledge() {
     ${
       adding &&
       html`<${Dialog} title=${text.knowledge.new} close=${close}><${SchemaForm} schema="NewBase"
-      draft="knowledgebase" save=${save} verb=${text.knowledge.new} cancel=${close} /><//>`
+      draft="knowledgebase" save=${save} verb=${text.knowledge.create} cancel=${close} /><//>`
     }`;
 }
 

@@ -22,7 +22,7 @@ export default function KnowledgebasePage({ params: { id } }) {
 function One({ row, reload }) {
   const path = `/user/knowledgebases/${row.id}`;
   const documents = useGet(`${path}/documents`);
-  const [open, setOpen] = useState(/** @type {"site" | "file" | null} */ (null));
+  const [open, setOpen] = useState(/** @type {"site" | "file" | "text" | null} */ (null));
   const close = () => setOpen(null);
   const again = () => Promise.all([documents.reload(), reload()]);
   const reading = documents.data?.data.some((/** @type {any} */ one) => one.status === "processing");
@@ -70,11 +70,16 @@ function One({ row, reload }) {
     ${
       open === "file" &&
       html`<${Dialog} title=${text.knowledge.addFile} close=${close}>
-      <${Upload} path=${path} add=${add} /><//>`
+      <${Upload} path=${path} add=${add} cancel=${close} /><//>`
+    }
+    ${
+      open === "text" &&
+      html`<${Dialog} title=${text.knowledge.addText} kind="broad" close=${close}>
+      <${Writing} path=${path} add=${add} cancel=${close} /><//>`
     }`;
 }
 
-/** @param {{ row: any, path: string, open: (kind: "site" | "file") => void }} props */
+/** @param {{ row: any, path: string, open: (kind: "site" | "file" | "text") => void }} props */
 function Top({ row, path, open }) {
   const [erase, busy] = useAction(async () => {
     if (
@@ -94,7 +99,8 @@ function Top({ row, path, open }) {
     sub=${html`<${Badge} state=${row.status} words=${row.status_label} /><${Copy} value=${row.id}
     name=${text.knowledge.title} />`}>
     <button type="button" class="primary" onClick=${() => open("site")}>${text.knowledge.addSite}</button><button
-      type="button" onClick=${() => open("file")}>${text.knowledge.addFile}</button>
+      type="button" onClick=${() => open("file")}>${text.knowledge.addFile}</button><button
+      type="button" onClick=${() => open("text")}>${text.knowledge.addText}</button>
     <button type="button" class="danger" disabled=${busy} onClick=${erase}>${text.erase}</button><//>`;
 }
 
@@ -130,16 +136,38 @@ const columns = (erase) => [
 /** The type of a document by its file's name. @param {string} name */
 const typeOf = (name) => (/\.pdf$/i.test(name) ? "pdf" : /\.docx$/i.test(name) ? "docx" : "txt");
 
-/** @param {{ path: string, add: (answer: Promise<any>) => Promise<void> }} props */
-function Upload({ path, add }) {
+/** Sends a document. @param {string} path @param {string} name @param {File} file @returns {Promise<any>} */
+function send(path, name, file) {
+  const body = new FormData();
+  body.append("name", name || file.name);
+  body.append("type", typeOf(file.name));
+  body.append("file", file);
+  return request("POST", `${path}/documents`, { body });
+}
+
+/** @typedef {{ path: string, add: (answer: Promise<any>) => Promise<void>, cancel: () => void }} Adding */
+
+/** @param {Adding} props */
+function Writing({ path, add, cancel }) {
+  const [save, busy] = useAction(async (/** @type {HTMLFormElement} */ form) => {
+    const typed = new FormData(form);
+    const [name, words] = ["name", "text"].map((field) => String(typed.get(field)));
+    await add(send(path, name, new File([words], "text.txt", { type: "text/plain" })));
+  });
+  return html`<form class="stack"
+    onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), save(event.currentTarget))}>
+    <label class="field"><span>${text.knowledge.textName}</span><input name="name" maxlength="255" required
+      autocomplete="off" /></label>
+    <label class="field"><span>${text.knowledge.text}</span><textarea name="text" rows="10" required></textarea></label>
+    <div class="row"><button type="submit" class="primary" disabled=${busy}>${busy ? text.loading : text.save}</button>
+      <button type="button" onClick=${cancel}>${text.cancel}</button></div></form>`;
+}
+
+/** @param {Adding} props */
+function Upload({ path, add, cancel }) {
   const [upload, busy] = useAction(async (/** @type {HTMLFormElement} */ form) => {
     const typed = new FormData(form);
-    const file = /** @type {File} */ (typed.get("file"));
-    const body = new FormData();
-    body.append("name", String(typed.get("name") || file.name));
-    body.append("type", typeOf(file.name));
-    body.append("file", file);
-    await add(request("POST", `${path}/documents`, { body }));
+    await add(send(path, String(typed.get("name")), /** @type {File} */ (typed.get("file"))));
   });
   return html`<form class="stack"
     onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), upload(event.currentTarget))}>
@@ -148,7 +176,8 @@ function Upload({ path, add }) {
     <label class="field"><span>${text.knowledge.documentName}</span><input name="name" maxlength="255"
       autocomplete="off" /></label>
     <div class="row"><button type="submit" class="primary"
-      disabled=${busy}>${busy ? text.loading : text.knowledge.upload}</button></div></form>`;
+      disabled=${busy}>${busy ? text.loading : text.knowledge.upload}</button><button type="button"
+      onClick=${cancel}>${text.cancel}</button></div></form>`;
 }
 
 /** @param {{ path: string }} props */

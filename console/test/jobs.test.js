@@ -180,6 +180,16 @@ describe("by keyboard alone", () => {
     await choose(tab, /^Assistant/, "Anna");
     await press(tab, "button", "Create campaign");
     await tab.page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Keyboard campaign");
+    // A new campaign calls within office hours, and this test runs at any.
+    const owner = client(`${service.service}/api`, service.secrets.api_key);
+    const id = /campaigns\/(\d+)/.exec(tab.page.url())?.[1];
+    assert.match((await owner("GET", `/user/campaigns/${id}`)).allowed_hours_start_time, /^09:00/);
+    const always = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    await owner("PATCH", `/user/campaigns/${id}`, {
+      allowed_hours_start_time: "00:00",
+      allowed_hours_end_time: "23:59",
+      allowed_days: always,
+    });
     await press(tab, "link", "Import leads");
     await tab.page.waitForSelector("input[type=file]");
     const file = join(mkdtempSync(join(tmpdir(), "leads-")), "leads.csv");
@@ -195,6 +205,8 @@ describe("by keyboard alone", () => {
     await shows(tab, "Import finished");
     await press(tab, "link", "Back");
     await shows(tab, "+40799000002");
+    await press(tab, "button", "Start");
+    await shows(tab, "It calls 2 people, from 00:00 to 23:59");
     await press(tab, "button", "Start");
     await shows(tab, "Campaign started successfully.");
     await press(tab, "tab", "Leads");

@@ -210,6 +210,28 @@ test("signing out leaves nothing behind", async () => {
   faultless(tab, "signed out");
 });
 
+test("whoever signs in as somebody else on a page of the first one comes to a page of the own", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, "/calls");
+  await press(page, "Sign out");
+  await press(page, "I am the operator");
+  await page.waitForSelector("input[name=token]");
+  await page.type("input[name=token]", service.secrets.admin_token);
+  await entered(tab);
+  assert.equal(new URL(page.url()).pathname, "/console/operator");
+  await go(tab, "/operator/queues");
+  await press(page, "Forget the operator's token");
+  await press(page, "I have an account");
+  await page.waitForSelector("input[name=email]");
+  await page.type("input[name=email]", service.secrets.email);
+  await page.type("input[name=password]", service.secrets.password);
+  await entered(tab);
+  assert.equal(new URL(page.url()).pathname, "/console/");
+  faultless(tab, "another role");
+});
+
 test("keys of a single letter can be switched off, and ? tells of them", async () => {
   const tab = await open(browser, service.url);
   await signIn(tab, service.secrets);

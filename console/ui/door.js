@@ -1,6 +1,7 @@
 // The page of those who are not signed in.
 
 import { signIn, signInOperator } from "../login.js";
+import { go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html, useEffect, useState } from "./base.js";
 import { Notice } from "./parts.js";
@@ -30,6 +31,8 @@ export function SignIn({ role, only }) {
     try {
       if (as === "operator") await signInOperator(of("token").trim());
       else await signIn({ email: of("email"), password: of("password"), stay: typed.has("stay") });
+      // A page of the other role is none of this one's.
+      if ((route.value.row?.role ?? as) !== as) go(to(as === "operator" ? "/operator" : "/"), { replace: true });
     } catch (failure) {
       const status = /** @type {any} */ (failure).status;
       setError(
@@ -39,6 +42,7 @@ export function SignIn({ role, only }) {
             : text.login.wrong
           : /** @type {Error} */ (failure).message,
       );
+    } finally {
       setBusy(false);
     }
   };

@@ -131,8 +131,10 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
     return html`<${Picker} name=${field.name} values=${values} value=${value} known=${found.options}
       pick=${(/** @type {string} */ one) => set(path, one)} control=${control} />`;
   }
+  // What cannot be null keeps a value once it has one.
+  const stays = !field.nullable && value !== undefined && value !== null && value !== "";
   if (found)
-    return html`<${Choice} ...${common} value=${value} required=${required} options=${found.options}
+    return html`<${Choice} ...${common} value=${value} required=${required || stays} options=${found.options}
       loaded=${found.loaded} />`;
   if (field.choices) {
     const options = field.choices.map((one) => ({
@@ -140,7 +142,7 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
       words: text.states[one] ?? one,
       off: narrow?.allowed && !narrow.allowed.includes(one),
     }));
-    return html`<${Choice} ...${common} value=${value} required=${required || field.standard !== undefined}
+    return html`<${Choice} ...${common} value=${value} required=${required || stays || field.standard !== undefined}
       options=${options} loaded />`;
   }
   if (field.kind === "long" || field.kind === "json") {

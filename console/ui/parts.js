@@ -135,9 +135,9 @@ export function Time({ at, where }) {
   return html`<time class="nowrap" dateTime=${at} title=${`${where ?? zone()}, ${ago(at)}`}>${time(at, where)}</time>`;
 }
 
-/** A text that copies: an id, a token, a URL. @param {{ value: string | number, name: string }} props */
+/** A text that copies: an id, which is a number, a token, a URL. @param {{ value: string | number, name: string }} props */
 export function Copy({ value, name }) {
-  return html`<span class="copy"><code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)}
+  return html`<span class="copy">${typeof value === "number" && html`<span class="muted small">${text.id}</span>`}<code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)}
     onClick=${async () => {
       await navigator.clipboard.writeText(String(value));
       toast(text.copied(name));

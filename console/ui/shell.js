@@ -70,6 +70,11 @@ export function Shell() {
   const { row, path } = route.value;
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [path]);
+  useEffect(() => {
+    const leave = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && setOpen(false);
+    if (open) addEventListener("keydown", leave);
+    return () => removeEventListener("keydown", leave);
+  }, [open]);
   const role = row?.role ?? "account";
   // The operator alone has no home of the account: `/` leads to what the operator sees.
   const shown =

@@ -4,7 +4,7 @@
 import { count } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
-import { html } from "./base.js";
+import { html, useEffect, useState } from "./base.js";
 import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
 
@@ -48,8 +48,9 @@ function Row({ row, columns, href }) {
 export function Pager({ of, param = "page" }) {
   const { current_page: at, last_page: last, from, to: until, total } = of;
   const turn = (/** @type {number} */ page) => filter({ page: null, [param]: page === 1 ? null : page });
+  if (!total) return null;
   return html`<nav class="pager small" aria-label=${text.pages}>
-    <span class="muted">${total ? text.rows(count(from), count(until), count(total)) : text.noRows}</span>
+    <span class="muted">${text.rows(count(from), count(until), count(total))}</span>
     ${
       last > 1 &&
       html`<span class="row">
@@ -107,8 +108,17 @@ function Filter({ field, value, name }) {
             (one) => html`<option key=${one.value}
           value=${one.value} selected=${one.value === value}>${one.words}</option>`,
           )}</select>`
-        : html`<input type=${kind} value=${value} maxlength=${field.kind === "text" ? field.max : undefined}
-          onChange=${change} />`
+        : html`<${Typed} type=${kind} value=${value} max=${field.kind === "text" ? field.max : undefined}
+          change=${change} />`
     }
   </label>`;
+}
+
+/** What is typed stays there while the list behind it is read again. @param {{ type: string, value: string,
+ * max?: number, change: (event: any) => void }} props */
+function Typed({ type, value, max, change }) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  return html`<input type=${type} value=${typed} maxlength=${max} onChange=${change}
+    onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />`;
 }

@@ -30,7 +30,7 @@ export const callColumns = () => [
   { name: text.calls.assistant, cell: (row) => row.assistant_name, clip: true },
   { name: text.calls.type, cell: (row) => text.states[row.type] ?? row.type },
   { name: text.calls.status, cell: (row) => html`<${Badge} state=${row.status} />` },
-  { name: text.calls.ended, cell: (row) => html`<span class="nowrap">${why(row.ended_reason)}</span>` },
+  { name: text.calls.ended, cell: (row) => why(row.ended_reason) },
   { name: text.calls.outcome, cell: (row) => outcome(row.evaluation) },
   {
     name: text.calls.duration,

@@ -4,12 +4,15 @@ import { post } from "../../api.js";
 import { label, money, percent, span } from "../../format.js";
 import { to } from "../../router.js";
 import { text } from "../../text.js";
-import { html } from "../../ui/base.js";
+import { html, useEffect, useState } from "../../ui/base.js";
 import { Stacked } from "../../ui/chart.js";
 import { Await, Badge, Facts, Json, Panel, Time } from "../../ui/parts.js";
 import { useAction, useEvery, useGet } from "../../ui/resource.js";
 import { outcome, over, why } from "./columns.js";
 import { STAGES } from "./model.js";
+
+/** How long webhooks are waited for once a call is over, milliseconds. */
+const LATER_MS = 30_000;
 
 /** @param {{ call: any, course: import("./model.js").Course }} props */
 export function Side({ call, course }) {
@@ -27,7 +30,7 @@ export function Side({ call, course }) {
       [text.calls.customer, call.client_phone_number ?? call.from_raw],
       [text.call.ours, call.assistant_phone_number],
       [text.call.answeredBy, text.states[call.answered_by] ?? call.answered_by],
-      [text.calls.ended, why(call.ended_reason)],
+      [text.calls.ended, html`${why(call.ended_reason)}${explained(call.ended_reason)}`],
       [text.call.waited, span(course.waited)],
       course.quality && [text.call.quality, quality(course.quality)],
     ]} /><//>
@@ -38,6 +41,10 @@ export function Side({ call, course }) {
     <${Deliveries} call=${call} />
   </div>`;
 }
+
+/** What is behind the reason of a call that went wrong. @param {string | null} reason */
+const explained = (reason) =>
+  reason && text.explained[reason] ? html`<p class="muted small">${text.explained[reason]}</p>` : null;
 
 /** @param {any} event */
 const quality = ({ mos, loss, jitter_ms: jitter, rtt_ms: rtt, codec }) =>
@@ -117,7 +124,13 @@ function Cost({ call }) {
 function Deliveries({ call }) {
   const list = useGet("/user/webhook-deliveries", { call_id: call.id, per_page: 20 });
   const waits = list.data?.data.some((/** @type {any} */ one) => one.status === "pending");
-  useEvery(list.reload, waits || !over(call.status) ? 3_000 : null);
+  // What is sent when a call is over comes a little later.
+  const [isOver, setIsOver] = useState(over(call.status));
+  useEffect(() => {
+    const timer = over(call.status) ? setTimeout(() => setIsOver(true), LATER_MS) : 0;
+    return () => clearTimeout(timer);
+  }, [call.status]);
+  useEvery(list.reload, waits || !isOver ? 3_000 : null);
   const [resend, busy] = useAction(async (/** @type {number} */ id) => {
     const { message } = await post(`/user/webhook-deliveries/${id}/resend`);
     await list.reload();

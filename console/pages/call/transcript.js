@@ -1,7 +1,7 @@
 // What was said and what happened between, in order. A time plays the recording from there; what is heard is marked and
 // kept in view.
 
-import { offset, span } from "../../format.js";
+import { label, offset, span } from "../../format.js";
 import { text } from "../../text.js";
 import { html, useEffect, useRef, useState } from "../../ui/base.js";
 import { Badge, Empty, Json } from "../../ui/parts.js";
@@ -9,6 +9,8 @@ import { heard } from "./model.js";
 
 /** Entries that are shown at once; a button shows as many more. */
 const STEP = 400;
+/** Values that say nothing. */
+const EMPTY = ["null", '""', "{}", "[]"];
 
 /** @typedef {import("./model.js").Span} Span */
 
@@ -110,9 +112,16 @@ function Knowledge({ event: { query, passages } }) {
 /** Any other event in a line: its words, then its members. @param {{ event: any }} props */
 function Told({ event }) {
   const { seq, at, type, evaluation, ...rest } = event;
-  const members = Object.entries(rest).filter(([, value]) => value !== null && value !== "");
+  const members = Object.entries(rest).filter(([, value]) => !EMPTY.includes(JSON.stringify(value)));
   return html`<span class="muted">${members.map(
-    ([name, value]) => html`<span class="member">
-    <span>${name}</span> ${typeof value === "object" ? JSON.stringify(value) : String(value)}</span>`,
+    ([name, value]) => html`<span class="member"><span>${label(name)}</span> ${words(name, value)}</span>`,
   )}</span>`;
+}
+
+/** A member's value as people say it. @param {string} name @param {unknown} value */
+function words(name, value) {
+  if (typeof value === "object") return JSON.stringify(value);
+  const said = String(value);
+  if (name === "reason") return text.reasons[said.replaceAll("-", "_")] ?? said;
+  return text.call.who[said] ?? text.states[said] ?? said;
 }

@@ -18,9 +18,12 @@ const STATES = [
 ];
 const DONE = 3;
 
+/** How many leads are done. @param {Record<string, number>} leads */
+const doneOf = (leads) => STATES.slice(0, DONE).reduce((sum, [name]) => sum + (leads[name] ?? 0), 0);
+
 /** The share of leads that are done, by how. @param {{ leads: Record<string, number> }} props */
 export function LeadBar({ leads }) {
-  const done = STATES.slice(0, DONE).reduce((sum, [name]) => sum + (leads[name] ?? 0), 0);
+  const done = doneOf(leads);
   return html`<div class="row nowrap" style=${{ flexWrap: "nowrap" }}><div class="bar" style=${{ width: "7rem" }}
     role="img" aria-label=${percent(done, leads.total)}>
     ${STATES.slice(0, DONE).map(
@@ -46,7 +49,9 @@ export function Progress({ campaign }) {
       campaign.forecast_at ? ago(campaign.forecast_at) : "–",
       campaign.forecast_at
         ? html`<${Time} at=${campaign.forecast_at} where=${campaign.timezone} /> (${campaign.timezone}), ${text.campaigns.forecastNote}`
-        : text.home.noForecast,
+        : leads.total > 0 && doneOf(leads) === leads.total
+          ? text.campaigns.allDone
+          : text.home.noForecast,
     ],
   ]} />
     <div class="columns even">

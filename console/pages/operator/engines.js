@@ -14,6 +14,9 @@ export default function Engines() {
   const list = useGet("/admin/engines");
   useEvery(list.reload, 4_000);
   const [drain, busy] = useAction(async (/** @type {any} */ row) => {
+    const title = `${text.operator.drain}: ${row.name}`;
+    if (!row.draining && !(await confirm({ title, words: text.operator.drainEngine, verb: text.operator.drain })))
+      return undefined;
     const { message } = await post(`/admin/engines/${row.id}/drain`, { drain: !row.draining });
     await list.reload();
     return message;
