@@ -179,10 +179,15 @@ impl Store {
         self.backend.ended()
     }
 
+    /// Reads and writes nothing any more, and gives nothing up: a store that is handed over with it has its rows.
+    pub async fn retire(&self) {
+        self.backend.retire().await;
+    }
+
     /// Gives the rows up to other nodes, if there may be any, but for so many slots: it reads and writes nothing
-    /// afterwards. Returns the store of those that stay.
-    pub async fn hand_over(&self, keep: usize) -> Option<Self> {
-        let backend = self.backend.hand_over(keep).await?;
+    /// afterwards. `others` are lanes that have [retired](Self::retire). Returns the store of the rows that stay.
+    pub async fn hand_over(&self, keep: usize, others: Vec<LaneId>) -> Option<Self> {
+        let backend = self.backend.hand_over(keep, others).await?;
         let (seal, loads) = (Arc::clone(&self.seal), Arc::clone(&self.loads));
         Some(Self { backend, memory: Arc::default(), seal, loads })
     }

@@ -112,6 +112,7 @@ impl Node<'_> {
                 event = events.next() => match event.ok_or("the database is not looked at any more")? {
                     ClusterEvent::Taken(store) => self.begin(store).await?,
                     ClusterEvent::Excess(lane, keep) => self.give(lane, keep).await?,
+                    ClusterEvent::Small(lanes) => self.merge(lanes).await?,
                 },
                 Some((lane, why)) = ends.recv() => self.ended(lane, why)?,
                 _ = routes.wait_for(Routes::is_served), if !self.is_announced => self.announce(None)?,
@@ -179,7 +180,33 @@ impl Node<'_> {
         }
     }
 
+    /// Makes one lane of two: requests that come meanwhile wait.
+    async fn merge(&mut self, [one, other]: [LaneId; 2]) -> Result<(), Failed> {
+        let Some(mut first) = self.reigns.remove(&one) else { return Ok(()) };
+        let Some(mut second) = self.reigns.remove(&other) else {
+            self.reigns.insert(one, first);
+            return Ok(());
+        };
+        let (quiet, also) = tokio::join!(self.quiet(&mut first, one), self.quiet(&mut second, other));
+        quiet.and(also)?;
+        second.retire().await;
+        let kept = first.hand_over(usize::MAX, vec![other]).await;
+        for reign in [first, second] {
+            self.writers.push(reign.end().await?);
+        }
+        match kept {
+            Some(store) => self.begin(store).await,
+            None => Ok(()),
+        }
+    }
+
     async fn hand_over(&self, reign: &mut Reign, lane: LaneId, keep: usize) -> Result<Option<Store>, Failed> {
+        self.quiet(reign, lane).await?;
+        Ok(reign.hand_over(keep, Vec::new()).await)
+    }
+
+    /// Takes nothing more for a lane, and waits for what runs.
+    async fn quiet(&self, reign: &mut Reign, lane: LaneId) -> Result<(), Failed> {
         let own = self.front.end(lane);
         reign.stop();
         let idle = async {
@@ -188,8 +215,7 @@ impl Node<'_> {
             }
         };
         let ((), settled) = tokio::join!(idle, reign.settle(FINISH));
-        settled?;
-        Ok(reign.hand_over(keep).await)
+        settled
     }
 
     /// Gives all rows up, and waits for the nodes that take them: requests that come meanwhile are passed on to them.

@@ -11,7 +11,7 @@ use switchboard::seal::Seal;
 use switchboard::send::Outside;
 use switchboard::serve::Front;
 use switchboard::settings::ServeSettings;
-use switchboard::store::{Store, StoreEnd};
+use switchboard::store::{LaneId, Store, StoreEnd};
 use switchboard::vault::Vault;
 use switchboard::writer::Failure;
 use switchboard_core::egress::Filter;
@@ -122,9 +122,15 @@ impl Reign {
         Ok(())
     }
 
-    /// Gives the rows up to other nodes, but for so many slots; returns the store of those that stay.
-    pub async fn hand_over(&self, keep: usize) -> Option<Store> {
-        self.host.store.hand_over(keep).await
+    /// Reads and writes nothing any more: another lane of this process gets the rows.
+    pub async fn retire(&self) {
+        self.host.store.retire().await;
+    }
+
+    /// Gives the rows up to other nodes, but for so many slots; returns the store of those that stay. `others` are lanes of
+    /// this process that have retired, and end with it.
+    pub async fn hand_over(&self, keep: usize, others: Vec<LaneId>) -> Option<Store> {
+        self.host.store.hand_over(keep, others).await
     }
 
     /// Waits for the end of what runs beside the host, which was told to stop.

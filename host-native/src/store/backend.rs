@@ -54,9 +54,16 @@ pub trait Backend: Send + Sync {
     /// Waits until nothing more can be read or written, and returns why.
     fn ended(&self) -> BoxFuture<StoreEnd>;
 
+    /// Reads and writes nothing any more after the commit that is open, and gives nothing up: another lane of this process
+    /// gets the rows.
+    fn retire(&self) -> BoxFuture<()> {
+        Box::pin(async {})
+    }
+
     /// Gives the rows up to whoever comes next, but for so many slots, after the commit that is open; nothing is read or
-    /// written afterwards. Returns what has the rows that stay.
-    fn hand_over(&self, keep: usize) -> BoxFuture<Option<Box<dyn Backend>>>;
+    /// written afterwards. `others` are lanes that have [retired](Self::retire), whose rows count with its own. Returns what
+    /// has the rows that stay.
+    fn hand_over(&self, keep: usize, others: Vec<LaneId>) -> BoxFuture<Option<Box<dyn Backend>>>;
 
     /// Returns the id of its lane, if it shares the rows with others.
     fn lane(&self) -> Option<LaneId> {

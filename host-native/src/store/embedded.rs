@@ -17,7 +17,7 @@ use switchboard_core::store::Change;
 use switchboard_core::view::Read;
 
 use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState, StoreEnd};
-use super::{IntegrityCheck, StoreError, StoreFile, caught};
+use super::{IntegrityCheck, LaneId, StoreError, StoreFile, caught};
 use crate::reserve::Reserve;
 use crate::seal::KeyId;
 
@@ -143,7 +143,7 @@ impl Backend for Embedded {
         Box::pin(std::future::pending())
     }
 
-    fn hand_over(&self, _keep: usize) -> BoxFuture<Option<Box<dyn Backend>>> {
+    fn hand_over(&self, _keep: usize, _others: Vec<LaneId>) -> BoxFuture<Option<Box<dyn Backend>>> {
         Box::pin(std::future::ready(None))
     }
 

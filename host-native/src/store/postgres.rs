@@ -201,7 +201,7 @@ impl Drop for Postgres {
         }
         let (node, driver) = (Arc::clone(&self.node), self.driver.clone());
         let stopping =
-            std::thread::spawn(move || driver.runtime().map(|runtime| runtime.block_on(ownership::end(&node, 0))));
+            std::thread::spawn(move || driver.runtime().map(|runtime| runtime.block_on(ownership::end(&node, 0, &[]))));
         let _ = stopping.join();
     }
 }
@@ -444,9 +444,20 @@ impl Backend for Postgres {
         })
     }
 
-    fn hand_over(&self, keep: usize) -> BoxFuture<Option<Box<dyn Backend>>> {
+    fn retire(&self) -> BoxFuture<()> {
+        let node = Arc::clone(&self.node);
+        let task = self.runtime().map(|runtime| runtime.spawn(async move { ownership::retire(&node).await }));
+        Box::pin(async move {
+            if let Ok(task) = task {
+                let _ = task.await;
+            }
+        })
+    }
+
+    fn hand_over(&self, keep: usize, others: Vec<Id>) -> BoxFuture<Option<Box<dyn Backend>>> {
         let (node, driver) = (Arc::clone(&self.node), self.driver.clone());
-        let task = self.runtime().map(|runtime| runtime.spawn(async move { ownership::end(&node, keep).await }));
+        let task =
+            self.runtime().map(|runtime| runtime.spawn(async move { ownership::end(&node, keep, &others).await }));
         Box::pin(async move {
             let kept = task.ok()?.await.ok()??;
             Some(Box::new(cluster::living(kept, &driver)) as Box<dyn Backend>)

@@ -72,7 +72,6 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "createLead" => lead(own("/user/campaign"), "+40700000075"),
         "sendSms" => json!({ "from": sender(house), "to": "+40700000076", "body": "Hello" }),
         "replacePrices" => json!({ "items": [{ "unit": "chat_message", "price": 1 }] }),
-        "callWidget" => json!({}),
         "startConversation" => json!({ "assistant_id": own("/user/assistant"), "type": "test" }),
         "sendMessage" => json!({ "message": "Hello" }),
         "generateReply" => {
@@ -82,7 +81,9 @@ pub fn valid(id: &str, house: &mut House, places: &Places) -> Option<Sent> {
         "claimCalls" | "renewLeases" => json!({ "engine": "E" }),
         "drainEngine" => json!({ "drain": true }),
         "bringCall" => json!({ "type": "web", "assistant_id": own("/user/assistant") }),
-        "resendDelivery" | "rotateWebhookSecret" | "testTool" | "runTool" | "previewAssistant" => json!({}),
+        "callWidget" | "resendDelivery" | "rotateWebhookSecret" | "testTool" | "runTool" | "previewAssistant" => {
+            json!({})
+        }
         "importLeads" => return Some(Sent::csv(format!("?campaign_id={}", own("/user/campaign")), FILE.into())),
         "importDoNotCall" => return Some(Sent::csv(String::new(), FILE.into())),
         _ => return None,

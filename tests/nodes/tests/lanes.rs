@@ -34,22 +34,44 @@ impl Member {
     /// Takes and gives slots until each of the members has so many lanes.
     fn settle(members: &mut [Self], lanes: usize) {
         while members.iter().any(|member| member.stores.len() != lanes) {
-            for member in &mut *members {
-                // A member may have nothing to do.
-                let next = member.events.next();
-                match wait(async { tokio::time::timeout(LOOK, next).await }) {
-                    Ok(Some(ClusterEvent::Taken(store))) => member.stores.push(store),
-                    Ok(Some(ClusterEvent::Excess(lane, keep))) => member.give(lane, keep),
-                    Ok(None) | Err(_) => {}
-                }
-            }
+            members.iter_mut().for_each(Self::look);
         }
     }
 
-    fn give(&mut self, lane: [u8; 16], keep: usize) {
+    /// Does what there is to do, if there is anything.
+    fn look(&mut self) {
+        let next = self.events.next();
+        match wait(async { tokio::time::timeout(LOOK, next).await }) {
+            Ok(Some(ClusterEvent::Taken(store))) => self.stores.push(store),
+            Ok(Some(ClusterEvent::Excess(lane, keep))) => {
+                let given = self.remove(lane);
+                self.stores.extend(wait(given.hand_over(keep, Vec::new())));
+            }
+            Ok(Some(ClusterEvent::Small([one, other]))) => {
+                let [one, retired] = [one, other].map(|lane| self.remove(lane));
+                wait(retired.retire());
+                self.stores.extend(wait(one.hand_over(usize::MAX, vec![other])));
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
+
+    fn remove(&mut self, lane: [u8; 16]) -> Store {
         let at = self.stores.iter().position(|store| store.lane() == Some(lane)).expect("its lane");
-        let given = self.stores.remove(at);
-        self.stores.extend(wait(given.hand_over(keep)));
+        self.stores.remove(at)
+    }
+
+    /// Leaves in order.
+    fn leave(self) {
+        wait(self.cluster.leave());
+        for store in &self.stores {
+            assert!(wait(store.hand_over(0, Vec::new())).is_none());
+        }
+    }
+
+    /// Returns the store that has the rows of an account.
+    fn store_of(&self, account: u32) -> Option<&Store> {
+        self.stores.iter().find(|store| store.snapshot().is_ok_and(|snapshot| snapshot.view(None).owns(account)))
     }
 }
 
@@ -111,17 +133,39 @@ fn two_nodes_have_the_rows_of_all_accounts_between_them() {
         assert_eq!(value(here, &key), Ok(Some(account.to_be_bytes().to_vec())));
     }
     // Who leaves gives its rows to the others.
-    let gone = members.remove(0);
-    wait(gone.cluster.leave());
-    for store in &gone.stores {
-        assert!(wait(store.hand_over(0)).is_none());
-    }
+    members.remove(0).leave();
     Member::settle(&mut members, 2);
     for account in 0..200 {
-        let store =
-            members[0].stores.iter().find(|store| store.snapshot().expect("a snapshot").view(None).owns(account));
-        assert_eq!(value(store.expect("its lane"), &row(account)), Ok(Some(account.to_be_bytes().to_vec())));
+        let store = members[0].store_of(account).expect("its lane");
+        assert_eq!(value(store, &row(account)), Ok(Some(account.to_be_bytes().to_vec())));
     }
+}
+
+/// Each member that leaves would have its lane stay as another small one.
+#[test]
+fn small_lanes_that_others_left_become_one() {
+    let site = Site::new();
+    let mut members: Vec<_> = (1..=5).map(|number| Member::of(&site, &format!("127.0.0.1:{number}"))).collect();
+    while members.iter().any(|member| member.stores.is_empty()) || !(0..200).all(|account| is_owned(&members, account))
+    {
+        members.iter_mut().for_each(Member::look);
+    }
+    for account in 0..200 {
+        let store = members.iter().find_map(|member| member.store_of(account)).expect("its lane");
+        until_current(store, || put(store, row(account), &account.to_be_bytes()));
+    }
+    members.drain(1..).for_each(Member::leave);
+    while members[0].stores.len() > 2 || !(0..200).all(|account| is_owned(&members, account)) {
+        members[0].look();
+    }
+    for account in 0..200 {
+        let store = members[0].store_of(account).expect("its lane");
+        assert_eq!(value(store, &row(account)), Ok(Some(account.to_be_bytes().to_vec())));
+    }
+}
+
+fn is_owned(members: &[Member], account: u32) -> bool {
+    members.iter().any(|member| member.store_of(account).is_some())
 }
 
 /// Rows are added behind the last one: whoever found none there knows of all that are to come.
@@ -135,11 +179,7 @@ fn a_row_that_is_not_there_tells_of_its_neighbours() {
         put(&members[0].stores[0], of(kind, count), b"there").expect("a commit");
     }
     // Another node knows nothing yet.
-    let gone = members.remove(0);
-    wait(gone.cluster.leave());
-    for store in &gone.stores {
-        assert!(wait(store.hand_over(0)).is_none());
-    }
+    members.remove(0).leave();
     members.push(Member::of(&site, "127.0.0.1:2"));
     Member::settle(&mut members, 1);
     let store = &members[0].stores[0];

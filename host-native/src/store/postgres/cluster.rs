@@ -68,6 +68,8 @@ pub enum ClusterEvent {
     Taken(Store),
     /// The lane with this id has too many slots: it is to be given up, but for so many.
     Excess(Id, usize),
+    /// These two lanes are small: one is to be made of them.
+    Small([Id; 2]),
 }
 
 /// What happens among the nodes of a store, one thing after the other.
@@ -174,7 +176,7 @@ impl Cluster {
                         return Ok(taken);
                     }
                     // Another node has taken some of them since.
-                    ownership::end(&taken, 0).await;
+                    ownership::end(&taken, 0, &[]).await;
                     return Err(StoreError::of(WHAT, &ANOTHER));
                 }
                 tokio::time::sleep(LOOK).await;
@@ -191,6 +193,7 @@ impl ClusterEvents {
         Some(match self.events.recv().await? {
             Sighting::Taken(node) => ClusterEvent::Taken(Store::of(living(*node, &self.driver))),
             Sighting::Excess(lane, keep) => ClusterEvent::Excess(lane, keep),
+            Sighting::Small(lanes) => ClusterEvent::Small(lanes),
         })
     }
 }

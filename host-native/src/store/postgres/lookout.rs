@@ -66,6 +66,7 @@ pub(super) type Mapper = Box<dyn Fn(Arc<SlotMap>) + Send + Sync>;
 pub(super) enum Sighting {
     Taken(Box<Node>),
     Excess(Id, usize),
+    Small([Id; 2]),
 }
 
 /// A look at lanes and nodes.
@@ -386,6 +387,10 @@ impl Lookout {
             ShareStep::Give(id, keep) => {
                 self.given = Some((id, now));
                 Some(Sighting::Excess(id, keep))
+            }
+            ShareStep::Merge(lanes) => {
+                self.given = Some((lanes[0], now));
+                Some(Sighting::Small(lanes))
             }
         }
     }

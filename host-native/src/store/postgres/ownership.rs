@@ -104,9 +104,23 @@ pub(super) async fn beat(link: &DatabaseLink, lane: &Id) -> Result<Option<i64>, 
     Ok(link.client.query_opt(SIGN, &[&lane.as_slice()]).await?.map(|row| row.get(0)))
 }
 
+/// Ends a lane here, whose slots another one of this process gets; until then it lives as far as others see.
+pub(super) async fn retire(node: &Node) {
+    // A commit that still runs ends first, and none begins any more.
+    let retired = async {
+        let _lane = node.lane.lock().await;
+        let _ = node.look_back().await;
+        node.end_once(StoreEnd::Replaced);
+    };
+    if tokio::time::timeout(END, retired).await.is_err() {
+        node.end_once(StoreEnd::Replaced);
+    }
+}
+
 /// Gives the rows up but for so many slots, so that who comes next need not wait; nothing is read or written afterwards.
-/// Returns the lane of those that stay.
-pub(super) async fn end(node: &Node, keep: usize) -> Option<Node> {
+/// `others` are lanes of this process that have been [retired](retire), and end with it. Returns the lane of the slots
+/// that stay.
+pub(super) async fn end(node: &Node, keep: usize, others: &[Id]) -> Option<Node> {
     let ended = async {
         // A commit that still runs ends first, and none begins any more.
         let _lane = node.lane.lock().await;
@@ -116,7 +130,8 @@ pub(super) async fn end(node: &Node, keep: usize) -> Option<Node> {
             return Ok(None);
         }
         let mut link = DatabaseLink::to(&node.target).await.map_err(|error| error.to_string())?;
-        let cut = recut(&mut link.client, &node.presence, EndedLanes::Own(&node.id), keep).await;
+        let own = [&[node.id], others].concat();
+        let cut = recut(&mut link.client, &node.presence, EndedLanes::Own(&own), keep).await;
         match cut.map_err(|error| error.to_string())? {
             Recut::Made(lane) => lookout::begun(&link, lane, &node.target, &node.clock, &node.presence)
                 .await

@@ -25,7 +25,7 @@ pub(super) const ENDED: &str = "UPDATE lane SET dead = true WHERE id = $1 AND NO
 pub(super) const DEALT: &str = "UPDATE slot SET lane = $1 WHERE id = ANY($2)";
 /// Slots of lanes that have ended, and of none.
 pub(super) const FREE: &str = "SELECT s.id FROM slot s LEFT JOIN lane l ON l.id = s.lane AND NOT l.dead \
-    WHERE l.id IS NULL AND ($1::bytea IS NULL OR s.lane = $1) ORDER BY s.id LIMIT $2";
+    WHERE l.id IS NULL AND ($1::bytea[] IS NULL OR s.lane = ANY($1)) ORDER BY s.id LIMIT $2";
 /// What a lane of such slots has to know of those that had them: the latest time that any has written.
 pub(super) const CLOCK: &str = "SELECT coalesce(max(clock), 0) FROM lane";
 pub(super) const MADE: &str = "INSERT INTO lane (id, token, node, address, clock) VALUES ($1, $2, $3, $4, $5)";
@@ -37,8 +37,8 @@ pub(super) const FORGOTTEN: &str =
 pub(super) enum EndedLanes<'l> {
     /// Lanes that were silent since they were seen so.
     Silent(&'l [Living]),
-    /// The node's own lane, which commits no more; the new one has slots of it.
-    Own(&'l Id),
+    /// Lanes of the node itself, which commit no more; the new one has slots of them.
+    Own(&'l [Id]),
 }
 
 /// A lane that was just made.
@@ -88,7 +88,8 @@ async fn cut(
     if !end(&transaction, ended).await? {
         return Ok(Recut::Moved);
     }
-    let own = if let EndedLanes::Own(own) = ended { Some(own.as_slice()) } else { None };
+    let own =
+        if let EndedLanes::Own(own) = ended { Some(own.iter().map(Id::as_slice).collect::<Vec<_>>()) } else { None };
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let free = transaction.query(FREE, &[&own, &most]).await?;
     let free: Vec<i32> = free.iter().map(|row| row.get(0)).collect();
@@ -119,7 +120,14 @@ async fn end(transaction: &Transaction<'_>, ended: EndedLanes<'_>) -> Result<boo
             }
             Ok(true)
         }
-        EndedLanes::Own(id) => Ok(transaction.execute(ENDED, &[&id.as_slice()]).await? == 1),
+        EndedLanes::Own(lanes) => {
+            for lane in lanes {
+                if transaction.execute(ENDED, &[&lane.as_slice()]).await? == 0 {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use super::place::SLOTS;
 
 /// A node gives nothing up for less than one part in so many of its share.
 const SLACK: usize = 8;
+/// Lanes that a node has in the end: more make smaller groups of commits, and each takes connections.
+pub(super) const LANES: usize = 2;
 
 /// What a node knows of the shares.
 pub(super) struct Shares<'s> {
@@ -31,6 +33,8 @@ pub(super) enum ShareStep {
     Take(usize),
     /// It gives a lane up, but for so many slots.
     Give(Id, usize),
+    /// It makes one lane of two.
+    Merge([Id; 2]),
 }
 
 impl Shares<'_> {
@@ -48,13 +52,26 @@ impl Shares<'_> {
             return ShareStep::Take(self.free.min(fair - own));
         }
         let excess = own.saturating_sub(fair);
-        if !self.is_calm || excess <= fair / SLACK {
+        if !self.is_calm {
             return ShareStep::Rest;
+        }
+        if excess <= fair / SLACK {
+            return self.merge();
         }
         // The smallest lane that suffices is given up, so that most accounts notice nothing; else the largest.
         let enough = self.own.iter().filter(|(_, slots)| *slots >= excess).min_by_key(|(_, slots)| *slots);
         let given = enough.or_else(|| self.own.iter().max_by_key(|(_, slots)| *slots));
         given.map_or(ShareStep::Rest, |(id, slots)| ShareStep::Give(*id, slots.saturating_sub(excess)))
+    }
+
+    /// Others come and go, and leave many small lanes: the two smallest become one, so that most accounts notice nothing.
+    fn merge(&self) -> ShareStep {
+        let mut lanes = self.own.to_vec();
+        lanes.sort_by_key(|(_, slots)| *slots);
+        match &lanes[..] {
+            [(one, _), (other, _), rest @ ..] if rest.len() + 2 > LANES => ShareStep::Merge([*one, *other]),
+            _ => ShareStep::Rest,
+        }
     }
 }
 
@@ -95,6 +112,16 @@ mod tests {
     }
 
     #[test]
+    fn who_has_many_lanes_makes_one_of_the_two_smallest() {
+        assert_eq!(step(1, &[500, 524], 0), ShareStep::Rest);
+        assert_eq!(step(1, &[500, 20, 404, 100], 0), ShareStep::Merge([[2; 16], [4; 16]]));
+        assert_eq!(step(2, &[500, 20, 404, 100], 0), ShareStep::Give([1; 16], 0), "it has too much");
+        let own = [([1; 16], 500), ([2; 16], 300), ([3; 16], 224)];
+        let new = Shares { nodes: 1, takes: true, own: &own, free: 0, are_left: false, is_calm: false };
+        assert_eq!(new.step(), ShareStep::Rest);
+    }
+
+    #[test]
     fn who_is_drained_gives_all_up_and_takes_nothing() {
         let own = [([1; 16], 300), ([2; 16], 200)];
         let drained = Shares { nodes: 1, takes: false, own: &own, free: 524, are_left: true, is_calm: false };
@@ -123,6 +150,7 @@ mod tests {
                 let fair = ALL.div_ceil(nodes.len());
                 prop_assert_eq!(free, 0, "{:?}", nodes);
                 prop_assert!(nodes.iter().all(|own| own.iter().sum::<usize>() <= fair + fair / SLACK), "{nodes:?}");
+                prop_assert!(nodes.iter().all(|own| own.len() <= LANES), "{nodes:?}");
             }
         }
     }
@@ -142,6 +170,13 @@ mod tests {
                     let given = nodes[at].remove(usize::from(id[0]) - 1);
                     *free += given - keep;
                     nodes[at].extend(Some(keep).filter(|keep| *keep > 0));
+                }
+                ShareStep::Merge(lanes) => {
+                    let mut all = lanes.map(|id| usize::from(id[0]) - 1);
+                    all.sort_unstable();
+                    let [first, second] = all;
+                    let slots = nodes[at].remove(second);
+                    nodes[at][first] += slots;
                 }
             }
             is_moved = true;

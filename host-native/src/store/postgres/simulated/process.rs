@@ -113,6 +113,7 @@ impl SimulatedProcess {
                 match sighting {
                     Sighting::Taken(node) => own.take(*node),
                     Sighting::Excess(id, keep) => own.give(&id, keep).await,
+                    Sighting::Small(lanes) => own.merge(lanes).await,
                 }
             }
         });
@@ -198,7 +199,7 @@ impl SimulatedProcess {
             let _ = link.client.execute(GONE, &[&self.presence.id.as_slice()]).await;
         }
         for node in self.lanes() {
-            ownership::end(&node, 0).await;
+            ownership::end(&node, 0, &[]).await;
         }
         self.kill();
     }
@@ -212,8 +213,17 @@ impl SimulatedProcess {
     async fn give(self: &Arc<Self>, id: &Id, keep: usize) {
         let node = self.lanes().into_iter().find(|node| node.id == *id);
         if let Some(node) = node
-            && let Some(kept) = ownership::end(&node, keep).await
+            && let Some(kept) = ownership::end(&node, keep, &[]).await
         {
+            self.take(kept);
+        }
+    }
+
+    async fn merge(self: &Arc<Self>, lanes: [Id; 2]) {
+        let [one, other] = lanes.map(|id| self.lanes().into_iter().find(|node| node.id == id));
+        let (Some(one), Some(other)) = (one, other) else { return };
+        ownership::retire(&other).await;
+        if let Some(kept) = ownership::end(&one, usize::MAX, &[other.id]).await {
             self.take(kept);
         }
     }

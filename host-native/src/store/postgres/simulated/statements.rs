@@ -45,7 +45,7 @@ static STATEMENTS: [Statement; 23] = [
         one(vec![SqlCell::Bool(tables.last_shared().0 > number(given, 0))])
     }),
     read(recut::ONE, NONE, &[Type::TEXT], |_, _| one(vec![SqlCell::Text("simulated".into())])),
-    read(recut::FREE, &[Type::BYTEA, Type::INT8], &[Type::INT4], free),
+    read(recut::FREE, &[Type::BYTEA_ARRAY, Type::INT8], &[Type::INT4], free),
     read(recut::CLOCK, NONE, &[Type::INT8], |tables, _| {
         one(vec![SqlCell::Int8(tables.lanes.values().map(|lane| lane.clock).max().unwrap_or_default())])
     }),
@@ -245,11 +245,12 @@ fn shown(tables: &mut Tables, given: &Parameters) -> StatementResult {
 }
 
 fn free(tables: &mut Tables, given: &Parameters) -> StatementResult {
-    let (own, most) = (given[0].clone(), usize::try_from(number(given, 1)).unwrap_or(usize::MAX));
+    let own = given[0].is_some().then(|| arrays(given, 0));
+    let most = usize::try_from(number(given, 1)).unwrap_or(usize::MAX);
     let is_free = |slot: &i32| {
         let of = tables.slots.get(slot);
         let is_had = of.and_then(|of| tables.lanes.get(of)).is_some_and(|lane| !lane.dead);
-        !is_had && (own.is_none() || own.as_ref() == of)
+        !is_had && own.as_ref().is_none_or(|own| of.is_some_and(|of| own.contains(of)))
     };
     all((0..i32::from(SLOTS_OF_ACCOUNTS)).filter(is_free).take(most).map(|slot| vec![SqlCell::Int4(slot)]))
 }

@@ -10,6 +10,7 @@ use switchboard_core::key::{self, Space};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::super::share::LANES;
 use super::super::{Node, place};
 use super::database::{Database, LinkFaults};
 use super::draw_from;
@@ -361,9 +362,13 @@ impl World {
         }
     }
 
-    /// Returns whether each process is told the count of each account, and adds to it.
+    /// Returns whether each process is told the count of each account, and adds to it, and none has more lanes than it is
+    /// to have.
     async fn is_served(&self) -> bool {
         let processes = self.processes.lock().clone();
+        if processes.iter().any(|process| process.lanes().len() > LANES) {
+            return false;
+        }
         for account in self.accounts.clone() {
             for process in &processes {
                 for ask in [NodeAsk::Add(account), NodeAsk::Look(account)] {
