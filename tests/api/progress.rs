@@ -52,9 +52,13 @@ fn progress_tells_leads_calls_goals_and_cost() {
         },
         "calls": { "placed": 6, "answered": 4, "voicemail": 1, "busy": 1, "failed": 0, "running": 0 },
         "goals": 2, "cost": 0.25, "by_hour": [{ "hour": 17, "placed": 6, "answered": 4 }],
-        "next_at": desk.house.now.plus_seconds(600).iso(), "forecast_at": progress["forecast_at"],
+        "next_at": desk.house.now.plus_seconds(600).iso(), "forecast_at": null,
     });
     assert_eq!(progress, want);
+    // However quick it was, it is not done before the next call.
+    desk.house.now = desk.house.now.plus_seconds(60);
+    let progress = desk.progress();
+    assert_eq!((&progress["forecast_at"], &progress["next_at"]), (&want["next_at"], &want["next_at"]));
     // Deleting calls and leads: the calls were made, the leads are no longer there.
     let first = calls[0].claimed["call"]["id"].clone();
     desk.house.delete(&format!("/user/calls/{first}")).expect(200);

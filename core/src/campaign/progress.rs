@@ -87,8 +87,8 @@ record! {
         by_hour: Vec<HourSums> = list::<HourSums>(24),
         /// When it calls next; null if it does not run, or waits for a call to end.
         next_at: Option<Iso> = iso(),
-        /// When all leads will be done, at the speed since its last start and within its calling hours, to the minute;
-        /// null if it does not run, or no lead is done since.
+        /// When all leads will be done, at the speed since its last start and within its calling hours, to the minute, and
+        /// not before it calls next; null if it does not run, or no lead is done since.
         forecast_at: Option<Iso> = iso(),
     }
 }
@@ -151,7 +151,9 @@ impl<'a> SumsOf<'a> {
         let left = u64::from(sums.total().saturating_sub(sums.finished()));
         let Some(from) = sums.started_at.filter(|_| done > 0 && left > 0) else { return Ok(None) };
         let campaign = DialerCampaign::of_public(self.account, count, campaign)?;
-        Ok(campaign.forecast(from, self.now, (done, left)))
+        // However quick it was, the next lead is not called earlier.
+        let forecast = campaign.forecast(from, self.now, (done, left));
+        Ok(forecast.map(|at| sums.next_at.map_or(at, |next| at.max(next))))
     }
 }
 
