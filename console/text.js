@@ -20,6 +20,7 @@ export const text = {
   save: "Save",
   send: "Send",
   look: "Look",
+  nothingFits: "Nothing fits",
   json: "JSON",
   csv: "Download CSV",
   any: "Any",
@@ -347,7 +348,7 @@ export const text = {
     id: "id of the call",
     hangUp: "Hang up",
     tell: "Tell the engine",
-    bundle: "Bundle",
+    bundle: "Download all (ZIP)",
     erase: "Delete this call",
     eraseWords:
       "What was said goes everywhere: the transcript, the recording, the feed. Deliveries cannot be sent again. This cannot be undone.",
@@ -671,7 +672,7 @@ export const text = {
     created: "Created",
     duplicate: "Duplicates",
     rejected: "Left out",
-    back: "Back",
+    back: "Back to the list",
     another: "Another file",
   },
 
@@ -918,6 +919,7 @@ export const text = {
     change: "Change",
     suspend: "Suspend",
     unsuspend: "Lift the suspension",
+    openAccount: "Open the account",
     drainEngine: "It gets no more calls; those that it has go on to their end. “Take calls again” undoes this.",
     suspendWords: "None of its tokens work then, its campaigns stop, and running calls end well.",
     erase: "Delete this account",

@@ -26,7 +26,7 @@ export default function Assistants() {
     <section class="panel" aria-label=${text.assistants.title}><${Await} of=${list}>${(/** @type {any} */ page) => html`
       <${Table} label=${text.assistants.title} columns=${columns(folders.data?.data ?? [], labels.data?.data ?? [])}
         rows=${page.data} href=${(/** @type {any} */ row) => to(`/assistants/${row.id}`)}
-        empty=${html`<${Empty} title=${text.assistants.none}
+        empty=${html`<${Empty} title=${filtered ? text.nothingFits : text.assistants.none}
           words=${filtered ? text.assistants.noMatch : text.assistants.noneWords}>${!filtered && add}<//>`} />
       <${Pager} of=${page} />`}<//></section>
     <${Organise} folders=${folders} labels=${labels} />`;

@@ -21,6 +21,7 @@ export default function Calls() {
     (name) => known[name],
   );
   const asked = Object.fromEntries(names.map((name) => [name, query[name]]));
+  const filtered = Object.values(asked).some(Boolean);
   const calls = useGet("/user/calls", { ...asked, page: query.page, per_page: PER_PAGE });
   useEvery(calls.reload, query.page ? null : EVERY_MS);
   const [csv, busy] = useAction(() => download("/user/calls", { query: asked, accept: "text/csv", name: "calls.csv" }));
@@ -32,7 +33,7 @@ export default function Calls() {
     <${Filters} fields=${names.map((name) => known[name])} names=${text.calls.filters} />
     <section class="panel" aria-label=${text.calls.title}><${Await} of=${calls}>${(/** @type {any} */ page) => html`
       <${Table} label=${text.calls.title} columns=${callColumns()} rows=${page.data}
-        href=${(/** @type {any} */ row) => to(`/calls/${row.id}`)} empty=${html`<${Empty} title=${text.calls.none}
-        words=${Object.values(asked).some(Boolean) ? text.calls.noMatch : text.calls.noneWords} />`} />
+        href=${(/** @type {any} */ row) => to(`/calls/${row.id}`)} empty=${html`<${Empty} title=${filtered ? text.nothingFits : text.calls.none}
+        words=${filtered ? text.calls.noMatch : text.calls.noneWords} />`} />
       <${Pager} of=${page} />`}<//></section>`;
 }

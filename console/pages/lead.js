@@ -56,7 +56,7 @@ function One({ row, campaign, reload }) {
   });
   return html`<${Head} title=${text.campaigns.lead(row.phone_number)}
     up=${[`/campaigns/${campaign}`, row.campaign?.name ?? text.campaigns.title]}
-    sub=${html`<${Badge} state=${row.status} /><${Copy} value=${row.id} name=${text.call.lead} />`}>
+    sub=${html`<${Badge} state=${row.status} words=${text.campaigns.states[row.status]} /><${Copy} value=${row.id} name=${text.call.lead} />`}>
       <button type="button" class="danger" disabled=${busy} onClick=${erase}>${text.erase}</button><//>
     <div class="columns even">
       <${Panel} title=${text.campaigns.explain}><${Await}

@@ -44,7 +44,7 @@ function Deliveries() {
   return html`<${Filters} fields=${names.map((name) => known[name])} names=${text.webhooks.filters} />
     <section class="panel" aria-label=${text.webhooks.deliveries}><${Await}
       of=${list}>${(/** @type {any} */ page) => html`<${Table} label=${text.webhooks.deliveries}
-      columns=${columns(resend, busy)} rows=${page.data} empty=${html`<${Empty} title=${text.webhooks.none}
+      columns=${columns(resend, busy)} rows=${page.data} empty=${html`<${Empty} title=${query.status || query.call_id ? text.nothingFits : text.webhooks.none}
       words=${query.status || query.call_id ? text.webhooks.noMatch : text.webhooks.noneWords} />`} /><${Pager}
       of=${page} />`}<//></section>`;
 }

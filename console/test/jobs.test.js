@@ -203,7 +203,7 @@ describe("by keyboard alone", () => {
     await shows(tab, "1 record of the first 100 would be left out");
     await press(tab, "button", "Import");
     await shows(tab, "Import finished");
-    await press(tab, "link", "Back");
+    await press(tab, "link", "Back to the list");
     await shows(tab, "+40799000002");
     await press(tab, "button", "Start");
     await shows(tab, "It calls 2 people, from 00:00 to 23:59");

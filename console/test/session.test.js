@@ -316,7 +316,7 @@ test("lists are saved as CSV, and a call as one file", async (context) => {
   await go(tab, "/calls/1");
   const { paths } = await (await fetch(`${service.service}/openapi.json`)).json();
   if (!paths["/user/calls/{id}/bundle"]) return context.diagnostic("this binary makes no bundles");
-  await press(page, "Bundle");
+  await press(page, "Download all (ZIP)");
   assert.equal((await saved("call-1.zip")).subarray(0, 2).toString(), "PK");
   faultless(tab, "files");
 });

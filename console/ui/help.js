@@ -1,5 +1,6 @@
 // Which keys do what.
 
+import { operator } from "../session.js";
 import { text } from "../text.js";
 import { html } from "./base.js";
 import { Dialog } from "./dialog.js";
@@ -14,10 +15,12 @@ export function Help() {
       <dt><kbd>Ctrl</kbd> <kbd>K</kbd></dt><dd>${text.palette.open}</dd>
       <dt><kbd>/</kbd></dt><dd>${text.keysHelp.filter}</dd>
       <dt><kbd>?</kbd></dt><dd>${text.keysHelp.title}</dd>
-      ${Object.entries(PLACES).map(
-        ([key, page]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt>
+      ${Object.entries(PLACES)
+        .filter(([, page]) => page !== "/operator" || operator.value)
+        .map(
+          ([key, page]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt>
         <dd>${names[page]}</dd>`,
-      )}
+        )}
     </dl>
     <div class="choice"><input type="checkbox" id="letters" checked=${letters.value}
       onChange=${(/** @type {any} */ event) => setLetters(event.target.checked)} />

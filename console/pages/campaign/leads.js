@@ -40,7 +40,7 @@ export function Leads({ campaign }) {
       /** @type {any} */ page,
     ) => html`<${Table} label=${text.campaigns.leads} columns=${columns()} rows=${page.data}
       href=${(/** @type {any} */ row) => to(`/campaigns/${campaign.id}/leads/${row.id}`)}
-      empty=${html`<${Empty} title=${text.campaigns.noLeads}
+      empty=${html`<${Empty} title=${filtered ? text.nothingFits : text.campaigns.noLeads}
         words=${filtered ? text.campaigns.noMatch : text.campaigns.noLeadsWords} />`} /><${Pager}
         of=${page} />`}<//></section>
     ${
@@ -54,7 +54,10 @@ export function Leads({ campaign }) {
 /** @returns {import("../../ui/table.js").Column[]} */
 const columns = () => [
   { name: text.campaigns.phone, cell: (row) => row.phone_number },
-  { name: text.campaigns.status, cell: (row) => html`<${Badge} state=${row.status} />` },
+  {
+    name: text.campaigns.status,
+    cell: (row) => html`<${Badge} state=${row.status} words=${text.campaigns.states[row.status]} />`,
+  },
   {
     name: text.campaigns.variables,
     cell: (row) =>

@@ -57,7 +57,7 @@ const Made = ({ of, close }) => html`<${Notice} tone="warn" role="alert">${text.
     name=${text.operator.firstKey} />`,
     ],
   ]} />
-  <div class="row"><a class="button" href=${to(`/operator/accounts/${of.id}`)}>${text.look}</a><button type="button"
+  <div class="row"><a class="button" href=${to(`/operator/accounts/${of.id}`)}>${text.operator.openAccount}</a><button type="button"
     onClick=${close}>${text.close}</button></div>`;
 
 /** @returns {import("../../ui/table.js").Column[]} */
