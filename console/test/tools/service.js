@@ -31,8 +31,9 @@ function binary() {
   return found;
 }
 
-/** @param {string[]} [flags] further flags of `switchboard dev` @returns {Promise<Service>} */
-export async function start(flags = []) {
+/** @param {string[]} [flags] further flags of `switchboard dev` @param {string} [data] a folder with a store; an empty one
+ * of its own if not given @returns {Promise<Service>} */
+export async function start(flags = [], data) {
   const folder = mkdtempSync(join(tmpdir(), "console-test-"));
   const ready = join(folder, "ready.json");
   const program = spawn(
@@ -42,7 +43,7 @@ export async function start(flags = []) {
       "--listen",
       "127.0.0.1:0",
       "--data",
-      join(folder, "data"),
+      data ?? join(folder, "data"),
       "--ready-file",
       ready,
       "--engine",

@@ -7,6 +7,8 @@ use std::time::Instant;
 use crate::{console, programs, schemathesis, voice};
 
 pub const WASM: &str = "wasm32-unknown-unknown";
+/// Package that measures.
+pub const BENCH: &str = "switchboard-bench";
 /// Packages that search for faults: built with overflow checks.
 const HUNTERS: [&str; 2] = ["switchboard-fuzz", "switchboard-sim"];
 /// Packages that the core must never depend on: they read a clock, draw randomness, or talk to the system.

@@ -1,11 +1,14 @@
 //! The console: types and format of its modules, and its tests in a real browser, over the binary that was built last.
 
 use std::path::Path;
+use std::process::Command;
 
-use crate::chores::{Done, root, step, step_in, target, test_files, text};
+use crate::chores::{BENCH, Done, root, run as run_of, step, step_in, target, test_files, text};
 
 /// Files of tests that run at once: each starts a service and a browser of its own.
 const AT_ONCE: &str = "--test-concurrency=2";
+/// Stores over which it is measured: their names, calls and assistants.
+const STORES: [(&str, &str, &str); 2] = [("small", "1000", "20"), ("large", "1000000", "1000")];
 
 /// Builds the binary, and runs all checks of the console.
 pub fn run() -> Done {
@@ -26,6 +29,24 @@ pub fn tests() -> Done {
     let tests = ["--test", AT_ONCE].into_iter().chain(files.iter().map(String::as_str));
     let binary = [("SWITCHBOARD_BIN", text(&target()?.join("debug/switchboard")))];
     step_in(&root(), "tests of the console", "node", &tests.collect::<Vec<_>>(), &binary)
+}
+
+/// Fills stores, and returns the command that measures the console over them; a page lives for so many minutes.
+pub fn figures(minutes: u32) -> Result<Command, String> {
+    packages(&root().join("console"))?;
+    step("binary", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
+    let folder = target()?.join("console");
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut command = Command::new("node");
+    command.arg("console/test/tools/figures.js");
+    for (name, calls, assistants) in STORES {
+        let store = text(&folder.join(name));
+        let stock = ["--", "stock", &store, calls, assistants];
+        step(name, "cargo", &[&run_of(BENCH)[..], &stock].concat())?;
+        command.arg(folder.join(name).join("store"));
+    }
+    command.arg(minutes.to_string()).env("SWITCHBOARD_BIN", target()?.join("release/switchboard")).current_dir(root());
+    Ok(command)
 }
 
 /// Installs the locked packages, if others are there.

@@ -13,10 +13,10 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value, json};
 use switchboard_claims::{Claim, FILE, HEAD, Verdict};
 
-use crate::chores::{self, Build, Done, component, edges, root, runtimes, step, target, text};
-use crate::{schemathesis, voice};
+use crate::chores::{self, BENCH, Build, Done, component, edges, root, runtimes, step, target, text};
+use crate::{console, schemathesis, voice};
 
-use parts::{BENCH, Measure, PARTS, Part, Test};
+use parts::{Measure, PARTS, Part, Test};
 
 /// Flag for runs as short as before a commit.
 const SHORT: &str = "--short";
@@ -58,7 +58,9 @@ impl Part {
     fn has_a_short_run(&self) -> bool {
         match self.measure {
             Measure::Program(_, long, brief) => long != brief,
-            Measure::Hosts | Measure::Schemathesis(..) | Measure::Tests(..) | Measure::Voice => true,
+            Measure::Hosts | Measure::Schemathesis(..) | Measure::Tests(..) | Measure::Voice | Measure::Console(..) => {
+                true
+            }
             Measure::Beside(_) | Measure::Peer | Measure::Edge | Measure::Sizes => false,
         }
     }
@@ -85,6 +87,9 @@ impl Part {
             Measure::Voice => {
                 let (claims, _) = Self::told(&mut voice::figures(short)?, "the voice engine")?;
                 Ok((claims, String::new()))
+            }
+            Measure::Console(long, brief) => {
+                Self::told(&mut console::figures(if short { brief } else { long })?, "the console")
             }
             Measure::Sizes => sizes().map(|claims| (claims, String::new())),
             Measure::Schemathesis(long, brief) => {

@@ -1,5 +1,6 @@
 //! The parts of the page: what is measured and how, with notes on reading the figures.
 
+use crate::chores::BENCH;
 use crate::schemathesis::{EACH_COMMIT_SECONDS, LONG_SECONDS};
 
 /// One part of the page, under a heading of its own.
@@ -28,6 +29,8 @@ pub enum Measure {
     Hosts,
     /// The voice engine's long tests of latency, and in a long run two soaks of 45 minutes.
     Voice,
+    /// The console in a browser, over a small store and a large one: minutes that a page is live in a long and a short run.
+    Console(u32, u32),
     /// Compressed sizes of what is loaded over a network.
     Sizes,
     /// Schemathesis: seconds of a long and of a short run.
@@ -50,10 +53,8 @@ pub struct Test {
     pub cases: u32,
 }
 
-pub const BENCH: &str = "switchboard-bench";
-
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 26] = [
+pub const PARTS: [Part; 27] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -145,6 +146,12 @@ pub const PARTS: [Part; 26] = [
         measure: Measure::Program("switchboard-proof", &["measure"], &["measure"]),
     },
     Part {
+        name: "console",
+        title: "The console",
+        about: "In a headless Chromium on the machine of the service. What is pressed is timed until it has been painted: the module of the page, the request, its answer, the elements. The page that lives shows the list of calls, read again every four seconds, while two calls a second are placed and played.",
+        measure: Measure::Console(60, 2),
+    },
+    Part {
         name: "sizes",
         title: "Sizes",
         about: "Packed with `gzip -9`. Of the component, time zones take 49 kB, the catalogue 7, tables, texts and words of the search about 65; the rest is code, no part of which stands out. Optimising for size alone (`z`) gives 526 and costs half as much time again; `wasm-opt -Oz` makes the packed file larger.",
@@ -159,7 +166,7 @@ pub const PARTS: [Part; 26] = [
     Part {
         name: "nodes",
         title: "Nodes over PostgreSQL",
-        about: "Nodes, PostgreSQL and the load share the machine. Bare commits put the rows that the same creates change, each once, in one statement over one connection. PostgreSQL far away is a link on loopback whose answers are late.",
+        about: "Nodes, PostgreSQL and the load share the machine. Bare commits put the rows that the same creates change, each once and new ones, in one statement over one connection. Beside them a node's creates are those of its writer in the bench's process, which has one lane; over HTTP they are those of the binary. PostgreSQL far away is a link on loopback whose answers are late.",
         measure: Measure::Program(BENCH, &["nodes"], &["nodes"]),
     },
     Part {
