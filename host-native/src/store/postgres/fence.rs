@@ -193,11 +193,16 @@ impl Fence {
         }
     }
 
-    /// Moves the lane on in a transaction of the caller's, whose commit [`Fence::settle`] tells of if its answer is lost;
-    /// returns whether the lane is still its own.
+    /// Moves the lane on in a transaction of the caller's, who [says](Fence::moved) when it is committed; if its answer is
+    /// lost, [`Fence::settle`] tells of it. Returns whether the lane is still its own.
     pub async fn move_on(&self, client: &Client, clock: i64) -> Result<bool, Error> {
         let parameters: [&(dyn ToSql + Sync); 4] = [&self.id.as_slice(), &self.token.as_slice(), &self.seq, &clock];
         Ok(client.execute(MOVE, &parameters).await? == 1)
+    }
+
+    /// Counts a commit of such a transaction.
+    pub fn moved(&mut self) {
+        self.seq += 1;
     }
 
     async fn attempt(&mut self, changes: &Changes, clock: i64) -> Attempt {

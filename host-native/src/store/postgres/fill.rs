@@ -127,6 +127,7 @@ async fn commit(whole: &Whole, postgres: &Postgres, outcome: &mut Outcome) -> Re
     let warnings = whole.warnings();
     let why = match whole.client().batch_execute("COMMIT").await {
         Ok(()) if whole.warnings() == warnings => {
+            lane.fence.moved();
             *outcome = Outcome::Committed;
             return Ok(());
         }
