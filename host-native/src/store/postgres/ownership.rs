@@ -106,15 +106,17 @@ pub(super) async fn beat(link: &DatabaseLink, lane: &Id) -> Result<Option<i64>, 
 
 /// Ends a lane here, whose slots another one of this process gets; until then it lives as far as others see.
 pub(super) async fn retire(node: &Node) {
-    // A commit that still runs ends first, and none begins any more.
-    let retired = async {
-        let _lane = node.lane.lock().await;
-        let _ = node.look_back().await;
-        node.end_once(StoreEnd::Replaced);
-    };
-    if tokio::time::timeout(END, retired).await.is_err() {
+    if tokio::time::timeout(END, retired(node)).await.is_err() {
         node.end_once(StoreEnd::Replaced);
     }
+}
+
+/// Ends a lane here once no commit of it runs any more; returns whether it had not ended before.
+async fn retired(node: &Node) -> bool {
+    let _lane = node.lane.lock().await;
+    // What is gone would be handed over as if it had never been.
+    let _ = node.look_back().await;
+    node.end_once(StoreEnd::Replaced)
 }
 
 /// Gives the rows up but for so many slots, so that who comes next need not wait; nothing is read or written afterwards.
@@ -122,11 +124,7 @@ pub(super) async fn retire(node: &Node) {
 /// that stay.
 pub(super) async fn end(node: &Node, keep: usize, others: &[Id]) -> Option<Node> {
     let ended = async {
-        // A commit that still runs ends first, and none begins any more.
-        let _lane = node.lane.lock().await;
-        // What is gone would be handed over as if it had never been.
-        let _ = node.look_back().await;
-        if !node.end_once(StoreEnd::Replaced) {
+        if !retired(node).await {
             return Ok(None);
         }
         let mut link = DatabaseLink::to(&node.target).await.map_err(|error| error.to_string())?;
