@@ -33,12 +33,6 @@ pub trait Backend: Send + Sync {
     /// Begins a commit; waits while another one is open.
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError>;
 
-    /// Returns whether the next commit may be decided over what one changes that is under way: its picture stays what it
-    /// was, and commits may be made on any thread.
-    fn decides_ahead(&self) -> bool {
-        false
-    }
-
     /// Reads rows that a step found missing, so that a picture has them; no file misses any.
     fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>>;
 
@@ -165,16 +159,28 @@ pub trait Picture: Send + Sync {
     }
 }
 
-/// A commit that has begun: nobody else commits before it has ended.
+/// A commit that has begun: nobody else commits before it has ended. Any thread may make it.
 pub trait OpenWrite: Send {
     /// Returns everything committed before.
     fn picture(&self) -> Result<Arc<dyn Picture>, StoreError>;
+
+    /// Returns the commit after this one, before this one is made: it is worth nothing if this one fails.
+    fn next(&self) -> Box<dyn NextWrite>;
 
     /// Commits changes durably, all or none.
     fn commit(self: Box<Self>, changes: Vec<Change>, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError>;
 
     /// Ends without a change.
     fn abort(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// The commit after one that is under way.
+pub trait NextWrite: Send {
+    /// Returns everything committed before both, and of what the one under way changes any part or none.
+    fn picture(&self) -> Result<Arc<dyn Picture>, StoreError>;
+
+    /// Begins it, once the one before was made.
+    fn begin(self: Box<Self>) -> Result<Box<dyn OpenWrite>, StoreError>;
 }
 
 /// What is known of a key that values are sealed with.

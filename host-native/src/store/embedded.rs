@@ -10,13 +10,13 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 use redb::{Database, StorageBackend, WriteTransaction};
 use switchboard_core::store::Change;
 use switchboard_core::view::Read;
 
-use super::backend::{Backend, BoxFuture, OpenWrite, Picture, SealState, StoreEnd};
+use super::backend::{Backend, BoxFuture, NextWrite, OpenWrite, Picture, SealState, StoreEnd};
 use super::{IntegrityCheck, LaneId, StoreError, StoreFile, caught};
 use crate::reserve::Reserve;
 use crate::seal::KeyId;
@@ -32,14 +32,19 @@ pub(super) struct Embedded {
     opener: TablesOpener,
     /// Set once a sync has failed, see [`Watched`](crate::watched::Watched).
     unsynced: Arc<AtomicBool>,
+    tables: Arc<OpenTables>,
+    path: Option<PathBuf>,
+    reserve: Option<Reserve>,
+}
+
+/// The tables, and how commits get there.
+struct OpenTables {
     /// `None` after the disk was full, until the file is open again.
     database: RwLock<Option<Database>>,
     /// Locked after the database, and for as long as a commit takes.
-    commits: Arc<Mutex<Commits>>,
+    commits: Mutex<Commits>,
     /// Snapshot that all reads share until the next commit: a transaction for each would cost as much as reading a row.
-    latest: Arc<Latest>,
-    path: Option<PathBuf>,
-    reserve: Option<Reserve>,
+    latest: Latest,
 }
 
 impl Embedded {
@@ -71,8 +76,8 @@ impl Embedded {
         let Files { tables: opener, log, path, unsynced } = files;
         let mut commits = Commits::of(log);
         let database = RwLock::new(Some(opened(&opener, &mut commits, look)?));
-        let commits = Arc::new(Mutex::new(commits));
-        Ok(Self { opener, unsynced, database, commits, latest: Arc::default(), path, reserve: None })
+        let tables = OpenTables { database, commits: Mutex::new(commits), latest: Latest::default() };
+        Ok(Self { opener, unsynced, tables: Arc::new(tables), path, reserve: None })
     }
 
     /// Makes the table durable without the log, if it is not.
@@ -81,13 +86,23 @@ impl Embedded {
             LogUse::Open => commits.has_records(),
             LogUse::Closed => commits.log_in_use(),
         };
-        if !is_due(&locked(&self.commits)) {
+        if !is_due(&self.tables.commits()) {
             return Ok(());
         }
-        let write = self.with_database(begin)?;
-        locked(&self.commits).checkpoint(write, &CommitChanges::default(), after)?;
-        self.latest.forget();
+        let write = self.tables.with_database(begin)?;
+        self.tables.commits().checkpoint(write, &CommitChanges::default(), after)?;
+        self.tables.latest.forget();
         Ok(())
+    }
+}
+
+impl OpenTables {
+    fn commits(&self) -> MutexGuard<'_, Commits> {
+        self.commits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn database(&self) -> RwLockWriteGuard<'_, Option<Database>> {
+        self.database.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with_database<T>(&self, then: impl FnOnce(&Database) -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -101,30 +116,19 @@ impl Embedded {
 
 impl Backend for Embedded {
     fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
+        let tables = &self.tables;
         // Lock order everywhere: the database first, then the latest snapshot; the reverse would deadlock.
-        self.with_database(|database| {
-            self.latest.get(|| CachedTable::of(database)).map(|latest| latest as Arc<dyn Picture>)
+        tables.with_database(|database| {
+            tables.latest.get(|| CachedTable::of(database)).map(|latest| latest as Arc<dyn Picture>)
         })
     }
 
     fn whole(&self) -> Result<Arc<dyn Picture>, StoreError> {
-        self.with_database(|database| Ok(CachedTable::of(database)?.table() as Arc<dyn Picture>))
+        self.tables.with_database(|database| Ok(CachedTable::of(database)?.table() as Arc<dyn Picture>))
     }
 
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError> {
-        self.with_database(|database| {
-            locked(&self.commits).refuse_doubt()?;
-            let write = begin(database)?;
-            // Nobody commits while this write is open, so the snapshot is exactly its base. It is one of its own: a
-            // commit frees no page that a reader may still use.
-            let before = Arc::new(CachedTable::of(database)?);
-            let (latest, commits) = (Arc::clone(&self.latest), Arc::clone(&self.commits));
-            Ok(Box::new(Transaction { write, before, latest, commits }) as Box<dyn OpenWrite>)
-        })
-    }
-
-    fn decides_ahead(&self) -> bool {
-        true
+        Ok(Box::new(Transaction::begin(&self.tables)?))
     }
 
     fn load(&self, _: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {
@@ -148,13 +152,13 @@ impl Backend for Embedded {
     }
 
     fn seals(&self) -> Result<Vec<(KeyId, bool)>, StoreError> {
-        caught("the store cannot be opened", || self.with_database(tables::seals))?
+        caught("the store cannot be opened", || self.tables.with_database(tables::seals))?
     }
 
     fn check(&mut self) -> Result<bool, StoreError> {
-        self.latest.forget();
-        let database = self.database.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let Some(database) = database else { return Ok(false) };
+        self.tables.latest.forget();
+        let mut database = self.tables.database();
+        let Some(database) = &mut *database else { return Ok(false) };
         caught("the store cannot be checked", || database.check_integrity())?
             .map_err(refused("the store cannot be checked"))
     }
@@ -165,11 +169,11 @@ impl Backend for Embedded {
         if self.unsynced.load(Ordering::Acquire) {
             return Err(StoreError::of("the store is not opened again", &"a sync failed: look after the disk"));
         }
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
-        self.latest.forget();
+        let mut database = self.tables.database();
+        self.tables.latest.forget();
         // The old database holds the file's lock.
         close(database.take());
-        *database = Some(opened(&self.opener, &mut locked(&self.commits), IntegrityCheck::Quick)?);
+        *database = Some(opened(&self.opener, &mut self.tables.commits(), IntegrityCheck::Quick)?);
         Ok(())
     }
 
@@ -203,16 +207,17 @@ impl Backend for Embedded {
 impl Drop for Embedded {
     /// Leaves nothing in the log alone, so that the table's file may be moved without it.
     fn drop(&mut self) {
-        self.latest.forget();
+        self.tables.latest.forget();
         let is_lost = std::thread::panicking() || self.unsynced.load(Ordering::Acquire);
-        let is_open = self.database.get_mut().is_ok_and(|database| database.is_some());
+        let is_open = !self.tables.database.is_poisoned() && self.tables.database().is_some();
         if is_open && !is_lost {
             let closed = caught("the log cannot be closed", || self.checkpoint(LogUse::Closed)).and_then(|done| done);
             if let Err(error) = closed {
                 tracing::warn!(%error, "the last commits stay in the log: the next start reads them there");
             }
         }
-        close(self.database.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        let open = self.tables.database().take();
+        close(open);
     }
 }
 
@@ -235,16 +240,24 @@ fn opened(opener: &TablesOpener, commits: &mut Commits, look: IntegrityCheck) ->
     }
 }
 
-fn locked(commits: &Mutex<Commits>) -> MutexGuard<'_, Commits> {
-    commits.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// An open transaction, and the snapshot that it began with.
 struct Transaction {
     write: WriteTransaction,
     before: Arc<CachedTable>,
-    latest: Arc<Latest>,
-    commits: Arc<Mutex<Commits>>,
+    tables: Arc<OpenTables>,
+}
+
+impl Transaction {
+    fn begin(tables: &Arc<OpenTables>) -> Result<Self, StoreError> {
+        tables.with_database(|database| {
+            tables.commits().refuse_doubt()?;
+            let write = begin(database)?;
+            // Nobody commits while this write is open, so the snapshot is exactly its base. It is one of its own: a
+            // commit frees no page that a reader may still use.
+            let before = Arc::new(CachedTable::of(database)?);
+            Ok(Self { write, before, tables: Arc::clone(tables) })
+        })
+    }
 }
 
 impl OpenWrite for Transaction {
@@ -252,17 +265,37 @@ impl OpenWrite for Transaction {
         Ok(Arc::clone(&self.before) as Arc<dyn Picture>)
     }
 
+    fn next(&self) -> Box<dyn NextWrite> {
+        Box::new(NextTransaction { before: Arc::clone(&self.before), tables: Arc::clone(&self.tables) })
+    }
+
     fn commit(self: Box<Self>, rows: Vec<Change>, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
-        let Self { write, before, latest, commits } = *self;
+        let Self { write, before, tables } = *self;
         drop(before);
-        let committed = locked(&commits).commit(write, &CommitChanges { rows, seals });
+        let committed = tables.commits().commit(write, &CommitChanges { rows, seals });
         // Also after a failure: the commit may have reached the disk all the same.
-        latest.forget();
+        tables.latest.forget();
         committed
     }
 
     fn abort(self: Box<Self>) -> Result<(), StoreError> {
         self.write.abort().map_err(refused("a write could not be dropped"))
+    }
+}
+
+/// The transaction after one that is open, and the snapshot that that one began with.
+struct NextTransaction {
+    before: Arc<CachedTable>,
+    tables: Arc<OpenTables>,
+}
+
+impl NextWrite for NextTransaction {
+    fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
+        Ok(Arc::clone(&self.before) as Arc<dyn Picture>)
+    }
+
+    fn begin(self: Box<Self>) -> Result<Box<dyn OpenWrite>, StoreError> {
+        Ok(Box::new(Transaction::begin(&self.tables)?))
     }
 }
 

@@ -26,9 +26,10 @@ mod shared;
 mod simulated;
 mod target;
 mod whole;
+mod write;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -37,10 +38,10 @@ use switchboard_core::key;
 use switchboard_core::store::Change;
 use switchboard_core::view::Read;
 use tokio::runtime::Runtime;
-use tokio::sync::{Mutex, OwnedMutexGuard, watch};
+use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 
-use super::backend::{Backend, BoxFuture, LaneFigures, Learner, NotedKeys, OpenWrite, Picture, SealState, StoreEnd};
+use super::backend::{Backend, BoxFuture, LaneFigures, Learner, NotedKeys, OpenWrite, Picture, StoreEnd};
 use super::{StoreError, failed};
 use crate::clock::Clock;
 use crate::seal::KeyId;
@@ -60,6 +61,7 @@ use rows::KnownRows;
 use shared::{LogPoint, Logged, SharedChanges};
 use target::DatabaseTarget;
 use whole::Whole;
+use write::Driven;
 
 /// How long a node may answer from its memory after it was last heard of.
 const LEASE: Duration = Duration::from_secs(4);
@@ -121,6 +123,16 @@ struct Node {
 struct Lane {
     fence: Fence,
     unsettled: Option<Unsettled>,
+    /// Writes that have begun.
+    begun: u64,
+    /// The last change of shared rows after the last of them, if that one has ended well.
+    reached: Option<LogPoint>,
+}
+
+impl Lane {
+    fn of(fence: Fence) -> Self {
+        Self { fence, unsettled: None, begun: 0, reached: None }
+    }
 }
 
 /// A commit in doubt.
@@ -314,10 +326,13 @@ impl Node {
         }
     }
 
-    /// Commits changes that were decided after this change of shared rows; `lane` is the right to do so.
-    async fn commit(&self, lane: &mut Lane, changes: Vec<Change>, after: LogPoint) -> Result<(), StoreError> {
+    /// Commits changes that were decided after this change of shared rows; `lane` is the right to do so. Returns the last
+    /// change of them then.
+    async fn commit(&self, lane: &mut Lane, changes: Vec<Change>, after: LogPoint) -> Result<LogPoint, StoreError> {
         self.confirm()?;
-        self.settle(lane).await?;
+        if self.settle(lane).await? {
+            return Err(StoreError::Outdated);
+        }
         let parts = Changes { after, ..parted(&self.rows.read().known, &changes)? };
         let mark = parts.shared.mark;
         let sent = Instant::now();
@@ -327,7 +342,7 @@ impl Node {
                 self.lease.renew(sent);
                 self.presence.duty.took(sent.elapsed());
                 self.apply(changes, mark, seq);
-                Ok(())
+                Ok(mark.map_or(after, |mark| after.next(mark)))
             }
             // What it was decided after was found to be gone meanwhile.
             Err(Uncommitted::Replaced) if self.rows.read().at.shared != after => Err(StoreError::Outdated),
@@ -339,10 +354,10 @@ impl Node {
         }
     }
 
-    /// Learns what became of a commit in doubt.
-    async fn settle(&self, lane: &mut Lane) -> Result<(), StoreError> {
+    /// Learns what became of a commit in doubt; returns whether it was made, so that the rows at hand are others now.
+    async fn settle(&self, lane: &mut Lane) -> Result<bool, StoreError> {
         if !lane.fence.is_in_doubt() {
-            return Ok(());
+            return Ok(false);
         }
         let sent = Instant::now();
         let is_made = lane.fence.settle(sent + DOUBT, "an earlier commit is in doubt").await;
@@ -354,7 +369,7 @@ impl Node {
         if let Some(Unsettled { changes, mark }) = lane.unsettled.take().filter(|_| is_made) {
             self.apply(changes, mark, lane.fence.seq());
         }
-        Ok(())
+        Ok(is_made)
     }
 
     async fn failed(&self, uncommitted: Uncommitted) -> StoreError {
@@ -408,10 +423,7 @@ impl Backend for Postgres {
     }
 
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError> {
-        let runtime = self.runtime()?.handle().clone();
-        let lane = runtime.block_on(Arc::clone(&self.node.lane).lock_owned());
-        let after = self.node.rows.read().at.shared;
-        Ok(Box::new(LaneWrite { node: Arc::clone(&self.node), lane, runtime, after, is_shared: Arc::default() }))
+        Ok(Box::new(Driven::begin(&self.node, self.runtime()?.handle())))
     }
 
     fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {
@@ -512,46 +524,5 @@ impl Backend for Postgres {
 
     fn bytes(&self) -> u64 {
         0
-    }
-}
-
-/// A commit that has begun.
-struct LaneWrite {
-    node: Arc<Node>,
-    lane: OwnedMutexGuard<Lane>,
-    runtime: tokio::runtime::Handle,
-    /// The last change of shared rows before it began.
-    after: LogPoint,
-    /// Whether a shared row was looked at.
-    is_shared: Arc<AtomicBool>,
-}
-
-impl OpenWrite for LaneWrite {
-    fn picture(&self) -> Result<Arc<dyn Picture>, StoreError> {
-        Ok(Arc::new(Now::of(self.node.rows.read_arc(), &self.node.slots, Arc::clone(&self.is_shared))))
-    }
-
-    fn commit(mut self: Box<Self>, changes: Vec<Change>, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
-        let Self { node, lane, runtime, after, .. } = &mut *self;
-        runtime.block_on(async {
-            if !seals.is_empty() {
-                seals::note(&node.link().await?.client, seals).await?;
-            }
-            if changes.is_empty() { Ok(()) } else { node.commit(lane, changes, *after).await }
-        })
-    }
-
-    /// What was looked at is told to callers, as after a commit.
-    fn abort(mut self: Box<Self>) -> Result<(), StoreError> {
-        let Self { node, lane, runtime, after, is_shared } = &mut *self;
-        node.confirm()?;
-        if !is_shared.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        runtime.block_on(async {
-            node.settle(lane).await?;
-            node.load(Vec::new()).await
-        })?;
-        if node.rows.read().at.shared == *after { Ok(()) } else { Err(StoreError::Outdated) }
     }
 }

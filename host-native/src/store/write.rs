@@ -2,7 +2,8 @@
 //!
 //! Changes are laid over a snapshot and stay in memory until the commit: a row that many inputs of a group change, such
 //! as the set of all calls, is written once. The next write may be decided while a commit is under way: over what that
-//! one changes, so it is worth nothing if that one fails.
+//! one changes, so it is worth nothing if that one fails. Whether the snapshot has those changes already makes no
+//! difference: laid over it, they are as they are.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use switchboard_core::rate::{Caller, Rate};
 use switchboard_core::store::{Change, Layer};
 use switchboard_core::view::{Bytes, Order, RowVisitor, Stop, ValueVisitor, View};
 
-use super::backend::{OpenWrite, Picture};
+use super::backend::{NextWrite, OpenWrite};
 use super::memory::{MemoryRows, parted};
 use super::rows::{Admission, RowsView};
 use super::{Store, StoreError, failed};
@@ -27,10 +28,10 @@ pub struct Write<'s> {
 
 /// What a write is laid over.
 enum Base {
-    /// All that was committed: nobody else commits before this write has ended.
+    /// All that was committed.
     Committed(Box<dyn OpenWrite>),
     /// What a commit changes that is under way, over all that was committed before it.
-    UnderWay(Arc<dyn Picture>, Arc<Layer>),
+    UnderWay(Box<dyn NextWrite>, Arc<Layer>),
 }
 
 impl Store {
@@ -40,18 +41,10 @@ impl Store {
     }
 
     /// Begins the write after a commit that is about to be made, before it is: it is to be dropped if that one fails, and
-    /// committed only once that one was made, with no other between them. `None`: this store cannot.
-    pub fn begin_over(&self, commit: &Commit) -> Result<Option<Write<'_>>, StoreError> {
-        if !self.decides_ahead() {
-            return Ok(None);
-        }
-        let base = Base::UnderWay(commit.open.picture()?, Arc::clone(&commit.changed));
-        Ok(Some(Write { store: self, base, changed: Layer::default() }))
-    }
-
-    /// Returns whether a write may be decided while the commit before it is under way.
-    pub fn decides_ahead(&self) -> bool {
-        self.backend.decides_ahead()
+    /// committed only once that one was made.
+    pub fn begin_over(&self, commit: &Commit) -> Write<'_> {
+        let base = Base::UnderWay(commit.open.next(), Arc::clone(&commit.changed));
+        Write { store: self, base, changed: Layer::default() }
     }
 }
 
@@ -60,7 +53,7 @@ impl Write<'_> {
     pub fn view<'w>(&'w self, limits: Option<&'w Admission<'w>>) -> Result<WriteView<'w>, StoreError> {
         let (picture, under_way) = match &self.base {
             Base::Committed(open) => (open.picture()?, None),
-            Base::UnderWay(picture, changed) => (Arc::clone(picture), Some(&**changed)),
+            Base::UnderWay(next, changed) => (next.picture()?, Some(&**changed)),
         };
         let rows = RowsView::of(picture, &self.store.seal, &self.store.memory, limits);
         Ok(Laid { below: Laid { below: rows, changed: under_way }, changed: Some(&self.changed) })
@@ -79,12 +72,8 @@ impl Write<'_> {
     /// Returns the commit of its changes.
     pub fn into_commit(self) -> Result<Commit, StoreError> {
         let Self { store, base, changed } = self;
-        let open = match base {
-            Base::Committed(open) => open,
-            Base::UnderWay(..) => store.backend.begin()?,
-        };
         let (seal, memory) = (Arc::clone(&store.seal), Arc::clone(&store.memory));
-        Ok(Commit { open, changed: Arc::new(changed), seal, memory })
+        Ok(Commit { open: base.begun()?, changed: Arc::new(changed), seal, memory })
     }
 
     /// Commits the changes durably.
@@ -94,9 +83,15 @@ impl Write<'_> {
 
     /// Drops the changes.
     pub fn abort(self) -> Result<(), StoreError> {
-        match self.base {
-            Base::Committed(open) => open.abort(),
-            Base::UnderWay(..) => Ok(()),
+        self.base.begun()?.abort()
+    }
+}
+
+impl Base {
+    fn begun(self) -> Result<Box<dyn OpenWrite>, StoreError> {
+        match self {
+            Self::Committed(open) => Ok(open),
+            Self::UnderWay(next, _) => next.begin(),
         }
     }
 }

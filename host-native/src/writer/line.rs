@@ -67,8 +67,7 @@ impl<'p> WriterLine<'p> {
 
     /// Returns whether the group may take one more input before it is committed.
     pub fn has_room(&self) -> bool {
-        let is_awaited = self.under_way.is_some() || !self.parts.store.decides_ahead();
-        !self.group.is_full() && (is_awaited || self.group.len() < ENOUGH)
+        !self.group.is_full() && (self.under_way.is_some() || self.group.len() < ENOUGH)
     }
 
     /// Commits the group, unless a commit is under way and more inputs may come until it has ended.
@@ -92,13 +91,14 @@ impl<'p> WriterLine<'p> {
         }
     }
 
-    /// Commits a write, beside the decisions of the next group if there may be one: a lone input's client waits for
-    /// nothing but its commit.
+    /// Commits a write, beside the decisions of the next group: but a lone input's client waits for nothing but its
+    /// commit.
     fn begin_commit(&mut self, write: Write<'p>, inputs: usize) -> Result<Begun, StoreError> {
         let commit = write.into_commit()?;
-        let next = if inputs > 1 { self.parts.store.begin_over(&commit)? } else { None };
-        let Some(next) = next else { return commit.make().map(|()| Begun::Made) };
-        self.write = Some(next);
+        if inputs == 1 {
+            return commit.make().map(|()| Begun::Made);
+        }
+        self.write = Some(self.parts.store.begin_over(&commit));
         self.committer.begin(commit, self.queue.upgrade());
         Ok(Begun::UnderWay)
     }
@@ -129,18 +129,12 @@ impl<'p> WriterLine<'p> {
                 self.owed.append(&mut group.topics);
                 std::mem::take(&mut self.owed).iter().for_each(|topic| self.parts.news.publish(*topic));
             }
-            // Each of them is loaded for, and runs again.
-            Err(StoreError::Outdated) => group.fail(&Failure::Stopped(Stop::Missing(Vec::new()))),
             Err(error) => {
-                if let Some(more) = FAILED.more() {
-                    tracing::error!(%error, more, "a commit failed; nothing of it was acknowledged");
-                }
-                group.fail(&Failure::Unavailable);
-                self.owed.append(&mut group.topics);
                 over = std::mem::take(&mut self.group);
-                over.fail(&Failure::Unavailable);
                 self.write = None;
-                recover(&self.parts.store, &error);
+                let failure = self.failure(&error, &mut group);
+                group.fail(&failure);
+                over.fail(&failure);
             }
         }
         if self.group.is_empty() {
@@ -160,6 +154,20 @@ impl<'p> WriterLine<'p> {
             }
             group.tell();
         }
+    }
+
+    /// Returns what callers are told of a commit that failed.
+    fn failure(&mut self, error: &StoreError, group: &mut InputGroup) -> Failure {
+        if matches!(error, StoreError::Outdated) {
+            // Each of them is loaded for, and runs again.
+            return Failure::Stopped(Stop::Missing(Vec::new()));
+        }
+        if let Some(more) = FAILED.more() {
+            tracing::error!(%error, more, "a commit failed; nothing of it was acknowledged");
+        }
+        self.owed.append(&mut group.topics);
+        recover(&self.parts.store, error);
+        Failure::Unavailable
     }
 
     /// Has the store do what can wait until nobody writes.

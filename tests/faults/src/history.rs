@@ -155,8 +155,10 @@ impl Life {
         let mut write = store.begin()?;
         let changes = self.decide(&mut write)?;
         let commit = write.into_commit()?;
-        let next = if self.random.below(3) == 0 { store.begin_over(&commit)? } else { None };
-        let Some(mut next) = next else { return self.keep(&changes, commit) };
+        if self.random.below(3) > 0 {
+            return self.keep(&changes, commit);
+        }
+        let mut next = store.begin_over(&commit);
         let later = self.decide(&mut next)?;
         self.keep(&changes, commit)?;
         self.keep(&later, next.into_commit()?)

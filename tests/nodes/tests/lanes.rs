@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use switchboard::clock::Clock;
-use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, Store, StoreError};
+use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, Commit, Store, StoreError};
 use switchboard_core::key::{self, Key, Kind, Space};
 use switchboard_core::store::Change;
 use switchboard_core::view::{Bytes, Order, Read, Scan, Stop, View};
@@ -103,6 +103,11 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
     static RUNTIME: LazyLock<Runtime> =
         LazyLock::new(|| tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime"));
     RUNTIME.block_on(work)
+}
+
+/// The same beside another wait.
+fn wait_beside<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
 }
 
 /// Returns an account of each of the stores.
@@ -299,6 +304,68 @@ fn a_shared_row_that_two_make_or_drop_at_once_ends_neither() {
     for store in stores {
         wait(store.load(Vec::new())).expect("it learns");
         assert_eq!(value(store, &plan()), Ok(None));
+    }
+}
+
+#[test]
+fn a_write_is_decided_over_a_commit_that_is_under_way() {
+    let site = Site::new();
+    let mut members = vec![Member::of(&site, "127.0.0.1:1"), Member::of(&site, "127.0.0.1:2")];
+    Member::settle(&mut members, 1);
+    let [one, other] = [&members[0].stores[0], &members[1].stores[0]];
+    let [account, _] = owned([one, other]);
+    let own = row(account);
+    let begun = |key: &Key, value: &[u8]| {
+        wait(one.load(Vec::new())).expect("it learns");
+        let mut write = one.begin().expect("a write");
+        write.apply(vec![Change::Put(key.clone(), value.to_vec())]);
+        write.into_commit().expect("a commit")
+    };
+    let over = |commit: &Commit, key: &Key, value: &[u8]| {
+        let mut next = one.begin_over(commit);
+        next.apply(vec![Change::Put(key.clone(), value.to_vec())]);
+        next
+    };
+    for key in [&own, &plan()] {
+        assert_eq!(value(one, key), Ok(None));
+        let first = begun(key, b"first");
+        let next = one.begin_over(&first);
+        let seen = || next.view(None).expect("a view").get(std::slice::from_ref(key));
+        assert_eq!(seen(), Ok(vec![Some(b"first".to_vec())]), "before it is made");
+        assert_eq!(value(one, key), Ok(None), "nobody else sees it");
+        first.make().expect("a commit");
+        assert_eq!(seen(), Ok(vec![Some(b"first".to_vec())]));
+        drop(next);
+        let first = begun(key, b"again");
+        let next = over(&first, key, b"second");
+        first.make().expect("a commit");
+        next.commit().expect("a commit");
+        assert_eq!(value(one, key), Ok(Some(b"second".to_vec())));
+    }
+    // Another lane's change of shared rows comes before both, and between them.
+    let first = begun(&own, b"outdated");
+    let next = over(&first, &own, b"outdated");
+    put_again(other, &plan(), b"theirs");
+    assert!(matches!(first.make(), Err(StoreError::Outdated)));
+    assert!(matches!(next.commit(), Err(StoreError::Outdated)));
+    let first = begun(&own, b"third");
+    let next = over(&first, &own, b"outdated");
+    first.make().expect("a commit");
+    put_again(other, &plan(), b"theirs");
+    wait(one.load(Vec::new())).expect("it learns");
+    assert!(matches!(next.commit(), Err(StoreError::Outdated)));
+    assert_eq!(value(one, &own), Ok(Some(b"third".to_vec())));
+    // Who gives the lane up waits for both, and nobody else may come between.
+    let first = begun(&own, b"fourth");
+    let next = over(&first, &own, b"fifth");
+    std::thread::scope(|scope| {
+        let given = scope.spawn(|| wait_beside(one.hand_over(0, Vec::new())).is_none());
+        first.make().expect("a commit");
+        next.commit().expect("a commit");
+        assert!(given.join().expect("it is given up"));
+    });
+    while !members[1].store_of(account).is_some_and(|store| value(store, &own) == Ok(Some(b"fifth".to_vec()))) {
+        members[1].look();
     }
 }
 

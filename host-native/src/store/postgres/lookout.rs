@@ -260,7 +260,7 @@ pub(super) async fn begun(
     let fence = Fence::of(target.clone(), lane.id, lane.token);
     Ok(Some(Node {
         rows: Arc::new(RwLock::new(Rows::of(known, last, &presence.memory))),
-        lane: Arc::new(Mutex::new(Lane { fence, unsettled: None })),
+        lane: Arc::new(Mutex::new(Lane::of(fence))),
         loader: Mutex::new(Loader::of(target.clone(), lane.id)),
         seq: tokio::sync::watch::Sender::new(0),
         lease: Lease::of(sent),

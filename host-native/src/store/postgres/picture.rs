@@ -83,7 +83,7 @@ impl Rows {
     /// Applies what the lane has committed, with a mark if shared rows are among it.
     pub fn apply(&mut self, changes: Vec<Change>, mark: Option<Id>, seq: i64) {
         if let Some(mark) = mark {
-            self.at.shared = LogPoint { seq: self.at.shared.seq + 1, mark };
+            self.at.shared = self.at.shared.next(mark);
             self.be_sure(self.at.shared);
         }
         self.known.apply(changes);

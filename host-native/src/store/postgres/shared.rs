@@ -39,6 +39,11 @@ impl LogPoint {
     pub fn of(row: &Row, column: usize) -> Self {
         Self { seq: row.get(column), mark: id_in(row, column + 1).unwrap_or_default() }
     }
+
+    /// Returns the change right after this one.
+    pub fn next(self, mark: Id) -> Self {
+        Self { seq: self.seq + 1, mark }
+    }
 }
 
 /// What a commit changes of the shared rows; a key without a value is deleted.

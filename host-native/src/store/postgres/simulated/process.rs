@@ -1,5 +1,6 @@
 //! [`SimulatedProcess`]: a host reduced to its store: it looks at the others, takes its share, and serves what it has.
 
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use parking_lot::Mutex;
 use switchboard_core::key;
 use switchboard_core::store::Change;
 use switchboard_core::view::Stop;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
@@ -20,11 +21,13 @@ use super::super::fence::Id;
 use super::super::link::DatabaseLink;
 use super::super::lookout::{Look, Lookout, Sighting};
 use super::super::map::SlotMap;
-use super::super::shared::LogPoint;
+use super::super::picture::Now;
+use super::super::write::{LaneWrite, NextLaneWrite};
 use super::super::{Node, StoreEnd, ownership};
 use super::{Database, moment};
 use crate::clock::{Clock, Reading, TimeSource};
 use crate::store::StoreError;
+use crate::store::backend::Picture;
 
 /// Sightings that wait.
 const SIGHTINGS: usize = 4;
@@ -68,6 +71,9 @@ pub struct SimulatedProcess {
     database: Arc<Database>,
     map: Mutex<Arc<SlotMap>>,
     lanes: Mutex<Vec<Arc<Node>>>,
+    lines: Mutex<HashMap<Id, Arc<Line>>>,
+    /// Lanes that it gives up, or has given up.
+    given: Mutex<HashSet<Id>>,
     tasks: Mutex<Vec<AbortHandle>>,
     /// Why its lanes have ended, but for those that others have.
     broken: Mutex<Vec<String>>,
@@ -97,6 +103,8 @@ impl SimulatedProcess {
             database: Arc::clone(database),
             map: Mutex::default(),
             lanes: Mutex::default(),
+            lines: Mutex::default(),
+            given: Mutex::default(),
             tasks: Mutex::default(),
             broken: Mutex::default(),
             is_still: AtomicBool::new(false),
@@ -147,14 +155,20 @@ impl SimulatedProcess {
         self.broken.lock().clone()
     }
 
+    /// Returns whether it gives a lane up.
+    pub fn gives(&self, lane: &Id) -> bool {
+        self.given.lock().contains(lane)
+    }
+
     /// Serves what is asked, if it has the account's rows.
     pub async fn serve(self: Arc<Self>, ask: NodeAsk) -> Result<u64, Untold> {
         let node = self.lanes().into_iter().find(|node| node.slots.has(ask.account())).ok_or(Untold::Elsewhere)?;
+        let line = Arc::clone(self.lines.lock().entry(node.id).or_default());
         match ask {
-            NodeAsk::Add(account) => decide(&node, &count_of(account), |count| Some(count + 1)).await,
+            NodeAsk::Add(account) => decide(&node, &line, &count_of(account), |count| Some(count + 1)).await,
             NodeAsk::Look(account) => look(&node, account).await,
             NodeAsk::Claim(account, number) => {
-                decide(&node, &owner_of(number), |owner| (owner == 0).then_some(account.into())).await
+                decide(&node, &line, &owner_of(number), |owner| (owner == 0).then_some(account.into())).await
             }
         }
     }
@@ -212,6 +226,7 @@ impl SimulatedProcess {
 
     async fn give(self: &Arc<Self>, id: &Id, keep: usize) {
         let node = self.lanes().into_iter().find(|node| node.id == *id);
+        self.given.lock().insert(*id);
         if let Some(node) = node
             && let Some(kept) = ownership::end(&node, keep, &[]).await
         {
@@ -222,6 +237,7 @@ impl SimulatedProcess {
     async fn merge(self: &Arc<Self>, lanes: [Id; 2]) {
         let [one, other] = lanes.map(|id| self.lanes().into_iter().find(|node| node.id == id));
         let (Some(one), Some(other)) = (one, other) else { return };
+        self.given.lock().extend(lanes);
         ownership::retire(&other).await;
         if let Some(kept) = ownership::end(&one, usize::MAX, &[other.id]).await {
             self.take(kept);
@@ -229,11 +245,25 @@ impl SimulatedProcess {
     }
 }
 
+/// Commits of a lane, the next of which may be decided while one is under way.
+#[derive(Default)]
+struct Line(tokio::sync::Mutex<Option<UnderWay>>);
+
+/// A commit that is under way: what it puts, the one after it, and whether it was made.
+struct UnderWay {
+    put: (key::Key, u64),
+    next: NextLaneWrite,
+    made: oneshot::Receiver<bool>,
+}
+
 /// Returns the number in a row that is at hand, 0 if there is none; the error says that it has to be read.
-fn known(node: &Node, key: &[u8]) -> Result<(LogPoint, u64), Stop> {
-    let rows = node.rows.read();
-    let value = rows.known.get(key)?;
-    Ok((rows.at.shared, value.and_then(|value| value.try_into().ok()).map_or(0, u64::from_be_bytes)))
+fn known(rows: &dyn Picture, key: &[u8]) -> Result<u64, Stop> {
+    let mut number = 0;
+    rows.get(key, &mut |value| {
+        number = value.try_into().map_or(0, u64::from_be_bytes);
+        Ok(())
+    })?;
+    Ok(number)
 }
 
 fn put(key: &[u8], value: u64) -> Change {
@@ -258,27 +288,49 @@ async fn read(node: &Node, stop: Stop) -> Result<(), StoreError> {
 }
 
 /// Decides over the number in a row, and puts another one there, or nothing; returns the number that is there then.
-async fn decide(node: &Arc<Node>, key: &[u8], next: impl Fn(u64) -> Option<u64>) -> Result<u64, Untold> {
+async fn decide(node: &Arc<Node>, line: &Line, key: &[u8], change: impl Fn(u64) -> Option<u64>) -> Result<u64, Untold> {
     loop {
-        let mut lane = Arc::clone(&node.lane).lock_owned().await;
-        let (after, number) = match known(node, key) {
-            Ok(known) => known,
-            Err(stop) => {
-                drop(lane);
+        let mut turn = line.0.lock().await;
+        let (write, number) = match turn.take() {
+            None => {
+                let write = LaneWrite::begin(node).await;
+                let number = known(&write.picture(), key);
+                (Ok(write), number)
+            }
+            Some(UnderWay { put, next, made }) => {
+                moment().await;
+                let number = if put.0 == key { Ok(put.1) } else { known(&next.picture(), key) };
+                // What was decided over one that failed is worth nothing.
+                let is_made = made.await.unwrap_or(false);
+                (if is_made { next.begin().await } else { Err(StoreError::Outdated) }, number)
+            }
+        };
+        let done = match (write, number) {
+            (Err(error), _) => Err(error),
+            (Ok(write), Err(stop)) => {
+                drop((write, turn));
                 read(node, stop).await?;
                 continue;
             }
-        };
-        let (told, done) = match next(number) {
-            Some(next) => (next, node.commit(&mut lane, vec![put(key, next)], after).await),
-            None => (number, current(node, &mut lane, after).await),
+            (Ok(write), Ok(number)) => match change(number) {
+                None => write.abort().await.map(|()| number),
+                Some(changed) => {
+                    let (tell, made) = oneshot::channel();
+                    *turn = Some(UnderWay { put: (key.to_vec(), changed), next: write.next(), made });
+                    drop(turn);
+                    let done = write.commit(vec![put(key, changed)]).await;
+                    let _ = tell.send(done.is_ok());
+                    // If nobody decides over it, the next one's turn is not kept.
+                    if let Ok(mut turn) = line.0.try_lock() {
+                        *turn = None;
+                    }
+                    done.map(|()| changed)
+                }
+            },
         };
         match done {
-            Ok(()) => return Ok(told),
-            Err(StoreError::Outdated) => {
-                drop(lane);
-                node.load(Vec::new()).await?;
-            }
+            Ok(told) => return Ok(told),
+            Err(StoreError::Outdated) => node.load(Vec::new()).await?,
             Err(error) => return Err(error.into()),
         }
     }
@@ -287,8 +339,11 @@ async fn decide(node: &Arc<Node>, key: &[u8], next: impl Fn(u64) -> Option<u64>)
 async fn look(node: &Node, account: u32) -> Result<u64, Untold> {
     let key = count_of(account);
     loop {
-        match known(node, &key) {
-            Ok((_, count)) => {
+        let rows = Now::of(node.rows.read_arc(), &node.slots, Arc::default());
+        let count = known(&rows, &key);
+        drop(rows);
+        match count {
+            Ok(count) => {
                 moment().await;
                 node.confirm()?;
                 return Ok(count);
@@ -296,12 +351,4 @@ async fn look(node: &Node, account: u32) -> Result<u64, Untold> {
             Err(stop) => read(node, stop).await?,
         }
     }
-}
-
-/// Makes sure that shared rows are as they were looked at, as a step does that changes nothing.
-async fn current(node: &Node, lane: &mut super::super::Lane, after: LogPoint) -> Result<(), StoreError> {
-    node.confirm()?;
-    node.settle(lane).await?;
-    node.load(Vec::new()).await?;
-    if node.rows.read().at.shared == after { Ok(()) } else { Err(StoreError::Outdated) }
 }
