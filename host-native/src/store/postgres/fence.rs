@@ -14,7 +14,7 @@ use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
-use super::link::{Prepared, told};
+use super::link::{DatabaseLink, Prepared, told};
 use super::shared::{KEPT, LogPoint, SharedChanges};
 use super::target::DatabaseTarget;
 use crate::clock;
@@ -24,38 +24,54 @@ use crate::store::StoreError;
 const ANSWERED: Duration = Duration::from_secs(3);
 /// Pause before another try to reach the database.
 const AGAIN: Duration = Duration::from_millis(50);
-pub(super) const COMMIT: &str = "
-WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
-           WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead
-             AND (SELECT (s.seq, s.mark) = ($15, $16) FROM shared s ORDER BY s.seq DESC LIMIT 1) RETURNING seq),
-     s AS (INSERT INTO shared (seq, mark, keys, vals) SELECT $15 + 1, $17, $18, $19 FROM f WHERE $17 IS NOT NULL),
-     o AS (DELETE FROM shared USING f WHERE $17 IS NOT NULL AND shared.seq <= $15 - $20),
-     d AS (DELETE FROM kv USING f WHERE k = ANY($5) RETURNING 1),
-     e AS (DELETE FROM kv USING f WHERE k = ANY($6)),
-     w AS (UPDATE kv SET v = x.v FROM f, unnest($7::bytea[], $8::bytea[]) x(k, v) WHERE kv.k = x.k RETURNING 1),
-     i AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($9::bytea[], $10::bytea[]) x(k, v)),
-     u AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($11::bytea[], $12::bytea[]) x(k, v)
-           ON CONFLICT (k) DO UPDATE SET v = excluded.v)
-SELECT (SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $13 AND (SELECT count(*) FROM w) = $14 THEN 1 ELSE 0 END)
-        FROM f),
-       EXISTS (SELECT 1 FROM shared WHERE shared.seq > $15)";
+/// A commit's statement, with more parts in it.
+macro_rules! commit_with {
+    ($more:literal) => {
+        concat!(
+            "WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
+                        WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead
+                          AND (SELECT (s.seq, s.mark) = ($5, $6) FROM shared s ORDER BY s.seq DESC LIMIT 1)
+                        RETURNING seq),
+                  d AS (DELETE FROM kv USING f WHERE k = ANY($7) RETURNING 1),
+                  w AS (UPDATE kv SET v = x.v FROM f, unnest($9::bytea[], $10::bytea[]) x(k, v) WHERE kv.k = x.k
+                        RETURNING 1),
+                  i AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($12::bytea[], $13::bytea[]) x(k, v))",
+            $more,
+            " SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $8 AND (SELECT count(*) FROM w) = $11 THEN 1 ELSE 0 END)
+              FROM f"
+        )
+    };
+}
+/// Commits what is of accounts, if it is known of each key whether it has a value: each part that a statement has takes
+/// time, whether it finds something to do or not.
+pub(super) const COMMIT_KNOWN: &str = commit_with!("");
+/// Commits anything.
+pub(super) const COMMIT: &str = commit_with!(
+    ", e AS (DELETE FROM kv USING f WHERE k = ANY($14)),
+       u AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($15::bytea[], $16::bytea[]) x(k, v)
+             ON CONFLICT (k) DO UPDATE SET v = excluded.v),
+       s AS (INSERT INTO shared (seq, mark, keys, vals) SELECT $5 + 1, $17, $18, $19 FROM f WHERE $17 IS NOT NULL),
+       o AS (DELETE FROM shared USING f WHERE $17 IS NOT NULL AND shared.seq <= $5 - $20)"
+);
+/// Parameters of the first of them.
+pub(super) const KNOWN_PARAMETERS: usize = 13;
 pub(super) static COMMIT_TYPES: [Type; 20] = [
     Type::BYTEA,
     Type::BYTEA,
     Type::INT8,
     Type::INT8,
-    Type::BYTEA_ARRAY,
-    Type::BYTEA_ARRAY,
-    Type::BYTEA_ARRAY,
-    Type::BYTEA_ARRAY,
-    Type::BYTEA_ARRAY,
-    Type::BYTEA_ARRAY,
-    Type::BYTEA_ARRAY,
-    Type::BYTEA_ARRAY,
-    Type::INT8,
-    Type::INT8,
     Type::INT8,
     Type::BYTEA,
+    Type::BYTEA_ARRAY,
+    Type::INT8,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::INT8,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
+    Type::BYTEA_ARRAY,
     Type::BYTEA,
     Type::BYTEA_ARRAY,
     Type::BYTEA_ARRAY,
@@ -102,6 +118,13 @@ pub(super) struct Changes {
     pub after: LogPoint,
 }
 
+impl Changes {
+    /// Returns whether it is of accounts alone, and known of each key whether it has a value.
+    fn is_known(&self) -> bool {
+        self.cleared.is_empty() && self.put.keys.is_empty() && self.shared.mark.is_none()
+    }
+}
+
 /// Keys and values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pairs {
@@ -124,7 +147,8 @@ pub(super) struct Fence {
     seq: i64,
     /// The token with which the commit in doubt is asked for: the question may be lost as well, and is asked again.
     doubt: Option<Id>,
-    commits: Prepared,
+    /// [`COMMIT_KNOWN`] and [`COMMIT`].
+    commits: Prepared<2>,
 }
 
 /// Why nothing was committed, or why it is not known whether it was.
@@ -156,7 +180,8 @@ enum Attempt {
 impl Fence {
     /// Takes a lane that was just made.
     pub fn of(target: DatabaseTarget, id: Id, token: Id) -> Self {
-        Self { id, token, seq: 0, doubt: None, commits: Prepared::of(target, COMMIT, &COMMIT_TYPES) }
+        let texts = [(COMMIT_KNOWN, &COMMIT_TYPES[..KNOWN_PARAMETERS]), (COMMIT, &COMMIT_TYPES[..])];
+        Self { id, token, seq: 0, doubt: None, commits: Prepared::of(target, texts) }
     }
 
     /// Returns the number of commits so far.
@@ -207,7 +232,7 @@ impl Fence {
 
     async fn attempt(&mut self, changes: &Changes, clock: i64) -> Attempt {
         let (id, token, seq) = (self.id, self.token, self.seq);
-        let (link, statement) = match self.commits.get().await {
+        let (link, [known, any]) = match self.commits.get().await {
             Ok(connection) => connection,
             // Nothing was sent, and nothing is in doubt; asking costs no more than another try.
             Err(why) => return Attempt::Unknown(why),
@@ -219,44 +244,41 @@ impl Fence {
             &token.as_slice(),
             &seq,
             &clock,
-            &changes.deleted,
-            &changes.cleared,
-            &changes.updated.keys,
-            &changes.updated.values,
-            &changes.inserted.keys,
-            &changes.inserted.values,
-            &changes.put.keys,
-            &changes.put.values,
-            &deleted,
-            &updated,
             &changes.after.seq,
             &changes.after.mark.as_slice(),
+            &changes.deleted,
+            &deleted,
+            &changes.updated.keys,
+            &changes.updated.values,
+            &updated,
+            &changes.inserted.keys,
+            &changes.inserted.values,
+            &changes.cleared,
+            &changes.put.keys,
+            &changes.put.values,
             &changes.shared.mark.as_ref().map(Id::as_slice),
             &changes.shared.keys,
             &changes.shared.values,
             &KEPT,
         ];
-        let answer = tokio::time::timeout(ANSWERED, link.client.query_one(statement, &parameters)).await;
+        let (statement, parameters) =
+            if changes.is_known() { (known, &parameters[..KNOWN_PARAMETERS]) } else { (any, &parameters[..]) };
+        let answer = tokio::time::timeout(ANSWERED, link.client.query_opt(statement, parameters)).await;
         // Who cancels a wait for the standby makes PostgreSQL say that all is well, with a warning.
         let is_sure = link.warnings() == warnings;
         match answer {
-            Ok(Ok(row)) if row.get::<_, Option<i64>>(0).is_some() => {
+            Ok(Ok(Some(_))) => {
                 if is_sure {
                     Attempt::Made
                 } else {
                     self.in_doubt("the standby may not have it".into())
                 }
             }
-            Ok(Ok(row)) if row.get(1) => Attempt::Outdated,
-            Ok(Ok(_)) => Attempt::Replaced,
+            Ok(Ok(None)) => passed(link, changes.after, Attempt::Replaced).await,
             Ok(Err(error)) => match error.code() {
                 // Rows are not as they were: another lane's change of shared rows came between, or another program.
                 Some(code) if *code == SqlState::DIVISION_BY_ZERO || *code == SqlState::UNIQUE_VIOLATION => {
-                    match tokio::time::timeout(ANSWERED, link.client.query_one(PASSED, &[&changes.after.seq])).await {
-                        Ok(Ok(row)) if row.get(0) => Attempt::Outdated,
-                        Ok(Ok(_)) => Attempt::Strange("rows were changed by another program".into()),
-                        Ok(Err(_)) | Err(_) => Attempt::Again,
-                    }
+                    passed(link, changes.after, Attempt::Strange("rows were changed by another program".into())).await
                 }
                 Some(code)
                     if *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED =>
@@ -318,6 +340,15 @@ impl Fence {
         let row = link.client.query_opt(RESOLVE, &parameters).await.map_err(|error: Error| told(&error))?;
         // What the standby may not have must not be believed.
         if link.warnings() == warnings { Ok(row) } else { Err("the standby may not have it".into()) }
+    }
+}
+
+/// Returns why a commit was refused: shared rows were changed since it was decided, or else something other.
+async fn passed(link: &DatabaseLink, after: LogPoint, other: Attempt) -> Attempt {
+    match tokio::time::timeout(ANSWERED, link.client.query_one(PASSED, &[&after.seq])).await {
+        Ok(Ok(row)) if row.get(0) => Attempt::Outdated,
+        Ok(Ok(_)) => other,
+        Ok(Err(_)) | Err(_) => Attempt::Again,
     }
 }
 

@@ -60,28 +60,31 @@ pub(super) fn id_in(row: &Row, at: usize) -> Option<Id> {
     row.get::<_, Option<&[u8]>>(at)?.try_into().ok()
 }
 
-/// One statement, prepared on a connection that is made when it is needed.
-pub(super) struct Prepared {
+/// Statements, prepared on a connection that is made when one is needed.
+pub(super) struct Prepared<const N: usize> {
     target: DatabaseTarget,
-    text: &'static str,
-    types: &'static [Type],
-    open: Option<(DatabaseLink, Statement)>,
+    /// Their texts, and the types of their parameters.
+    texts: [(&'static str, &'static [Type]); N],
+    open: Option<(DatabaseLink, [Statement; N])>,
 }
 
-impl Prepared {
+impl<const N: usize> Prepared<N> {
     /// Makes no connection yet.
-    pub fn of(target: DatabaseTarget, text: &'static str, types: &'static [Type]) -> Self {
-        Self { target, text, types, open: None }
+    pub fn of(target: DatabaseTarget, texts: [(&'static str, &'static [Type]); N]) -> Self {
+        Self { target, texts, open: None }
     }
 
-    /// Returns the connection and the statement; the error is a phrase.
-    pub async fn get(&mut self) -> Result<&(DatabaseLink, Statement), String> {
+    /// Returns the connection and the statements; the error is a phrase.
+    pub async fn get(&mut self) -> Result<&(DatabaseLink, [Statement; N]), String> {
         let open = if let Some(open) = self.open.take() {
             open
         } else {
             let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
-            let statement = link.client.prepare_typed(self.text, self.types).await.map_err(|error| told(&error))?;
-            (link, statement)
+            let mut statements = Vec::with_capacity(N);
+            for (text, types) in self.texts {
+                statements.push(link.client.prepare_typed(text, types).await.map_err(|error| told(&error))?);
+            }
+            (link, statements.try_into().map_err(|_| "a statement is missing")?)
         };
         Ok(self.open.insert(open))
     }

@@ -78,7 +78,7 @@ pub(super) enum Unloaded {
 /// A connection for reads.
 pub(super) struct Loader {
     lane: Id,
-    loads: Prepared,
+    loads: Prepared<1>,
 }
 
 /// Scans in one direction, as arrays.
@@ -116,7 +116,7 @@ impl Gaps {
 
 impl Loader {
     pub fn of(target: DatabaseTarget, lane: Id) -> Self {
-        Self { lane, loads: Prepared::of(target, LOAD, &LOAD_TYPES) }
+        Self { lane, loads: Prepared::of(target, [(LOAD, &LOAD_TYPES)]) }
     }
 
     /// Reads all of one moment. A scan over rows in several places cannot be read.
@@ -161,7 +161,7 @@ impl Loader {
             }
         }
         let lane = self.lane;
-        let (link, statement) = self.loads.get().await?;
+        let (link, [statement]) = self.loads.get().await?;
         let parameters: [&(dyn ToSql + Sync); 14] = [
             &lane.as_slice(),
             &keys,

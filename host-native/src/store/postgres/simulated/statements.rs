@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use tokio_postgres::types::{FromSql, Type};
 
-use super::super::fence::{COMMIT, COMMIT_TYPES, PASSED, RESOLVE};
+use super::super::fence::{COMMIT, COMMIT_KNOWN, COMMIT_TYPES, KNOWN_PARAMETERS, PASSED, RESOLVE};
 use super::super::load::{LOAD, LOAD_TYPES, QUEUE};
 use super::super::past::PAST;
 use super::super::place::SLOTS as SLOTS_OF_ACCOUNTS;
@@ -87,7 +87,13 @@ static STATEMENTS: [Statement; 23] = [
     write(RESOLVE, &[Type::BYTEA, Type::BYTEA, Type::BYTEA], &[Type::INT8], resolve),
 ];
 static PAST_TYPES: [Type; 5] = [Type::BYTEA, Type::INT8, Type::BYTEA, Type::INT8, Type::BYTEA];
-static COMMITS: Statement = write(COMMIT, &COMMIT_TYPES, &[Type::INT8, Type::BOOL], commit);
+static COMMITS: [Statement; 2] = [
+    write(COMMIT, &COMMIT_TYPES, &[Type::INT8], commit),
+    write(COMMIT_KNOWN, COMMIT_TYPES.split_at(KNOWN_PARAMETERS).0, &[Type::INT8], |tables, given| {
+        let more = std::iter::repeat_n(None, COMMIT_TYPES.len() - KNOWN_PARAMETERS);
+        commit(tables, &given.iter().cloned().chain(more).collect::<Vec<_>>())
+    }),
+];
 
 const fn read(
     text: &'static str,
@@ -113,7 +119,7 @@ impl Statement {
     /// # Panics
     /// If there is none: whoever sends a new one says here what it does.
     pub fn of(text: &str) -> &'static Self {
-        let known = STATEMENTS.iter().chain([&COMMITS]).find(|statement| statement.text == text);
+        let known = STATEMENTS.iter().chain(&COMMITS).find(|statement| statement.text == text);
         known.unwrap_or_else(|| panic!("the simulated database knows no {text}"))
     }
 }
@@ -341,34 +347,34 @@ fn load(tables: &mut Tables, given: &Parameters) -> StatementResult {
 }
 
 fn commit(tables: &mut Tables, given: &Parameters) -> StatementResult {
-    let (id, token, seq, after) = (bytes(given, 0), bytes(given, 1), number(given, 2), number(given, 14));
+    let (id, token, seq, after) = (bytes(given, 0), bytes(given, 1), number(given, 2), number(given, 4));
     let flaw = tables.flaw;
     let (last, row) = tables.last_shared();
     let asks_log = !matches!(flaw, Some(FenceFlaw::OldShared | FenceFlaw::DeadCommits));
     let is_outdated = last > after && asks_log;
-    let is_past = row.mark == bytes(given, 15) || !asks_log || flaw == Some(FenceFlaw::AnyPast);
+    let is_past = row.mark == bytes(given, 5) || !asks_log || flaw == Some(FenceFlaw::AnyPast);
     let is_open = !is_outdated && is_past;
     let lane = tables.lanes.get_mut(&id).filter(|_| is_open);
     let lane = lane.filter(|lane| (lane.token == token && lane.seq == seq) || flaw == Some(FenceFlaw::AnyCommit));
     let Some(lane) = lane.filter(|lane| !lane.dead || flaw == Some(FenceFlaw::DeadCommits)) else {
-        return one(vec![SqlCell::Null, SqlCell::Bool(is_outdated)]);
+        return all([]);
     };
     let mut kv = tables.kv.clone();
-    let deleted = arrays(given, 4).iter().filter(|key| kv.remove(*key).is_some()).count();
-    arrays(given, 5).iter().for_each(|key| drop(kv.remove(key)));
+    let deleted = arrays(given, 6).iter().filter(|key| kv.remove(*key).is_some()).count();
+    arrays(given, 13).iter().for_each(|key| drop(kv.remove(key)));
     let pairs = |at: usize| arrays(given, at).into_iter().zip(arrays(given, at + 1));
     let mut updated = 0;
-    for (key, value) in pairs(6) {
+    for (key, value) in pairs(8) {
         updated += i64::from(kv.contains_key(&key));
         kv.entry(key).and_modify(|old| *old = value);
     }
-    for (key, value) in pairs(8) {
+    for (key, value) in pairs(11) {
         if kv.insert(key, value).is_some() {
             return Err(UNIQUE_VIOLATION);
         }
     }
-    kv.extend(pairs(10));
-    if i64::try_from(deleted) != Ok(number(given, 12)) || updated != number(given, 13) {
+    kv.extend(pairs(14));
+    if i64::try_from(deleted) != Ok(number(given, 7)) || updated != number(given, 10) {
         return Err(DIVISION_BY_ZERO);
     }
     (lane.seq, lane.clock) = (seq + 1, number(given, 3));
@@ -378,7 +384,7 @@ fn commit(tables: &mut Tables, given: &Parameters) -> StatementResult {
         tables.shared.insert(after + 1, SharedRow { mark, keys, values });
     }
     tables.kv = kv;
-    one(vec![SqlCell::Int8(seq + 1), SqlCell::Bool(false)])
+    one(vec![SqlCell::Int8(seq + 1)])
 }
 
 fn one(row: Vec<SqlCell>) -> StatementResult {
@@ -408,5 +414,5 @@ fn number(given: &Parameters, at: usize) -> i64 {
 }
 
 fn arrays(given: &Parameters, at: usize) -> Vec<Vec<u8>> {
-    value(given, at, &Type::BYTEA_ARRAY)
+    value::<Option<_>>(given, at, &Type::BYTEA_ARRAY).unwrap_or_default()
 }
