@@ -138,6 +138,17 @@ export function label(name) {
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
+/** What the document says of a member, in the words of a form: it has no null and no ids, and calls other members by their
+ * labels. @param {string} description */
+export function hint(description) {
+  const words = description
+    .replace(/^Ids? (or UUID )?of (the account's |the )?/, "")
+    .replace(/(^|[^`])\bnull\b(?!`)/g, "$1empty")
+    .replace(/\bnot given\b/g, "empty")
+    .replace(/`([a-z]+_[a-z_]+)`/g, (_, name) => `“${label(name)}”`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** @type {Record<string, string>} */
 const ACRONYMS = {
   llm: "LLM",

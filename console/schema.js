@@ -2,6 +2,7 @@
 // that are made of it, names a member of a resource: a new column shows up by itself.
 
 import { request } from "./api.js";
+import { hint } from "./format.js";
 
 /** @typedef {"text" | "long" | "secret" | "number" | "boolean" | "choice" | "choices" | "list" | "record" | "variants" | "variables" | "json"} Kind */
 /** A member of a body.
@@ -10,7 +11,7 @@ import { request } from "./api.js";
  * @property {Kind} kind
  * @property {boolean} required
  * @property {boolean} nullable
- * @property {string} hint its description in the document
+ * @property {string} hint its description in the document, as a form says it
  * @property {any} [standard] its default
  * @property {string[]} [choices]
  * @property {boolean} [integer]
@@ -66,7 +67,7 @@ export function parameters(path) {
 export function meanings(name) {
   const properties = doc?.components.schemas[name]?.properties ?? {};
   return Object.fromEntries(
-    Object.entries(properties).map(([key, one]) => [key, /** @type {any} */ (one).description ?? ""]),
+    Object.entries(properties).map(([key, one]) => [key, hint(/** @type {any} */ (one).description ?? "")]),
   );
 }
 
@@ -97,14 +98,14 @@ const LINE_CHARS = 255;
 function fieldOf(name, told, required) {
   const schema = resolved(told);
   const types = [schema.type ?? []].flat();
-  const hint = told.description ?? schema.description ?? "";
+  const description = told.description ?? schema.description ?? "";
   /** @type {Field} */
   const field = {
     name,
     kind: "json",
     required,
     nullable: types.includes("null") || Boolean(schema.nullable),
-    hint,
+    hint: hint(description),
     standard: told.default,
   };
   if (schema.enum) {
@@ -148,7 +149,7 @@ function listOf(field, schema) {
       const variant = resolved(one);
       return {
         type: variant.properties.type.const,
-        hint: variant.description ?? "",
+        hint: hint(variant.description ?? ""),
         fields: fieldsOf(variant),
         rules: variant.allOf ?? [],
       };

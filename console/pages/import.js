@@ -1,7 +1,7 @@
 // An import from a file: what it would become is shown first, columns are given their meaning, then it runs and its
 // progress shows. Leads of a campaign, and numbers that must not be called.
 
-import { ApiError, request } from "../api.js";
+import { request } from "../api.js";
 import { count, percent } from "../format.js";
 import { to } from "../router.js";
 import { text } from "../text.js";
@@ -9,27 +9,42 @@ import { html, useEffect, useState } from "../ui/base.js";
 import { Badge, Figures, Head, Notice, Panel } from "../ui/parts.js";
 import { useEvery, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
-import { headers, mapped } from "./campaign/mapping.js";
+import { columnOfNumbers, mapped, sample, variable } from "./campaign/mapping.js";
 
-/** Bytes of a file that its header row is looked for in. */
+/** Bytes of a file that its header and first records are looked for in. */
 const HEAD_BYTES = 64 * 1024;
+/** Records of which a column shows what it has. */
+const SHOWN = 3;
 
-/** @typedef {{ file: File | null, country: string, separator: string, again: boolean, roles: Record<string, string> }} Settings */
+/** @typedef {{ file: File | null, of: import("./campaign/mapping.js").Sample, records: number, country: string, separator: string, again: boolean, roles: Record<string, string> }} Settings */
+
+/** @type {Settings} */
+const NO_FILE = {
+  file: null,
+  of: { names: [], rows: [] },
+  records: 0,
+  country: "",
+  separator: "",
+  again: false,
+  roles: {},
+};
 
 /** @param {{ params: { id?: string } }} props */
 export default function Import({ params: { id } }) {
   const leads = id !== undefined;
   const path = leads ? "/user/leads/import" : "/user/do-not-call/import";
-  const [settings, setSettings] = useState(
-    /** @type {Settings} */ ({ file: null, country: "", separator: "", again: false, roles: {} }),
-  );
+  const [settings, setSettings] = useState(NO_FILE);
   const [running, setRunning] = useState(/** @type {number | null} */ (null));
   const [error, setError] = useState(/** @type {string | null} */ (null));
-  const look = useDryRun(path, id, settings, setError);
-  const change = (/** @type {Partial<Settings>} */ part) => setSettings({ ...settings, ...part });
+  const shown = useDryRun(path, id, settings, setError);
+  const change = async (/** @type {Partial<Settings>} */ part) => {
+    const next = { ...settings, ...part };
+    const isOther = next.file !== settings.file || next.separator !== settings.separator;
+    setSettings(isOther ? { ...next, ...(await seen(next)) } : next);
+  };
   const run = async () => {
     try {
-      const { data } = await ask(path, id, settings, look.names, false);
+      const { data } = await ask(path, id, settings, false);
       setRunning(data.id);
     } catch (failure) {
       setError(/** @type {Error} */ (failure).message);
@@ -41,16 +56,41 @@ export default function Import({ params: { id } }) {
   return html`<${Head} title=${leads ? text.imports.leads : text.imports.dnc} up=${up} />
     ${
       running !== null
-        ? html`<${Course} path=${leads ? `/user/leads/imports/${running}` : `/user/do-not-call/imports/${running}`} back=${leads ? to(`/campaigns/${id}`, { tab: "leads" }) : to("/do-not-call")} another=${() => (setRunning(null), change({ file: null }))} />`
+        ? html`<${Course} path=${leads ? `/user/leads/imports/${running}` : `/user/do-not-call/imports/${running}`} back=${leads ? to(`/campaigns/${id}`, { tab: "leads" }) : to("/do-not-call")} another=${() => (setRunning(null), setSettings(NO_FILE))} />`
         : html`<p class="muted">${leads ? text.imports.words : text.imports.wordsDnc}</p>
         <${Choices} leads=${leads} settings=${settings} change=${change} />
         ${error && html`<${Notice} tone="bad" role="alert">${error}<//>`}
-        ${settings.file && look.shown && html`<${Preview} leads=${leads} look=${look} settings=${settings} change=${change} run=${run} />`}`
+        ${settings.of.names.length > 0 && html`<${Meanings} leads=${leads} settings=${settings} change=${change} />`}
+        ${settings.file && shown && html`<${Preview} shown=${shown} settings=${settings} run=${run} />`}`
     }`;
 }
 
-/** @param {string} path @param {string | undefined} campaign @param {Settings} settings @param {string[]} names @param {boolean} dry @returns {Promise<any>} */
-function ask(path, campaign, { file, country, separator, again, roles }, names, dry) {
+/** What is seen of a file before the service is asked, and what its columns most likely mean.
+ * @param {Settings} settings @returns {Promise<Pick<Settings, "of" | "records" | "roles">>} */
+async function seen({ file, separator }) {
+  if (!file) return { of: NO_FILE.of, records: 0, roles: {} };
+  const of = sample(await file.slice(0, HEAD_BYTES).text(), separator, SHOWN);
+  const numbers = columnOfNumbers(of);
+  return { of, records: await records(file, of.names.length > 0), roles: numbers ? { [numbers]: "phone_number" } : {} };
+}
+
+/** Records of a file, those that are empty included. @param {File} file @param {boolean} header whether its first one is none */
+async function records(file, header) {
+  const [QUOTE, END] = [0x22, 0x0a];
+  let [lines, quoted, last] = [header ? -1 : 0, false, END];
+  const reader = file.stream().getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    for (const byte of part.value) {
+      if (header && byte === QUOTE) quoted = !quoted;
+      else if (byte === END && !quoted) lines += 1;
+      last = byte;
+    }
+  }
+  return Math.max(lines + (last === END ? 0 : 1), 0);
+}
+
+/** @param {string} path @param {string | undefined} campaign @param {Settings} settings @param {boolean} dry @returns {Promise<any>} */
+function ask(path, campaign, { file, of, country, separator, again, roles }, dry) {
   const lines = /\.(ndjson|jsonl)$/i.test(file?.name ?? "");
   return request("POST", path, {
     query: {
@@ -58,7 +98,7 @@ function ask(path, campaign, { file, country, separator, again, roles }, names, 
       allow_dupplicate: campaign && again ? true : undefined,
       separator,
       default_country: country,
-      mapping: lines ? undefined : mapped(names, roles),
+      mapping: lines ? undefined : mapped(of.names, roles),
       dry_run: dry || undefined,
     },
     body: file,
@@ -69,47 +109,39 @@ function ask(path, campaign, { file, country, separator, again, roles }, names, 
 /** What the file would become, whenever file or settings change.
  * @param {string} path @param {string | undefined} campaign @param {Settings} settings @param {(error: string | null) => void} fail */
 function useDryRun(path, campaign, settings, fail) {
-  const [found, setFound] = useState(/** @type {{ names: string[], shown: any }} */ ({ names: [], shown: null }));
+  const [shown, setShown] = useState(/** @type {any} */ (null));
   useEffect(() => {
-    if (!settings.file) return setFound({ names: [], shown: null });
     let gone = false;
+    setShown(null);
+    if (!settings.file) return;
+    if (settings.of.names.length && !Object.values(settings.roles).includes("phone_number")) {
+      return fail(text.imports.noPhone);
+    }
     (async () => {
-      const names = headers(await /** @type {File} */ (settings.file).slice(0, HEAD_BYTES).text(), settings.separator);
-      if (gone) return;
-      setFound({ names, shown: null });
       try {
-        const { data } = await ask(path, campaign, settings, names, true);
+        const { data } = await ask(path, campaign, settings, true);
         if (gone) return;
         fail(null);
-        setFound({ names, shown: data });
+        setShown(data);
       } catch (failure) {
-        if (gone) return;
-        fail(/** @type {Error} */ (failure).message);
-        // Without a column of numbers the service has nothing to show; the columns can still be given their meaning.
-        setFound({
-          names,
-          shown:
-            failure instanceof ApiError && failure.status === 422
-              ? { columns: names, rows: [], errors: [], separator: null, encoding: null }
-              : null,
-        });
+        if (!gone) fail(/** @type {Error} */ (failure).message);
       }
     })();
     return () => {
       gone = true;
     };
   }, [settings]);
-  return found;
+  return shown;
 }
 
 /** @param {{ leads: boolean, settings: Settings, change: (part: Partial<Settings>) => void }} props */
 const Choices = ({ leads, settings, change }) => html`<${Panel} title=${text.imports.file}><div class="grid-2">
   <label class="field"><span>${text.imports.file}</span><input
     type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv"
-    onChange=${(/** @type {any} */ event) => change({ file: event.target.files[0] ?? null, roles: {} })} /></label>
+    onChange=${(/** @type {any} */ event) => change({ file: event.target.files[0] ?? null })} /></label>
   <label class="field"><span>${text.imports.country}</span><input value=${settings.country} maxlength="2"
-    autocomplete="off" onChange=${(/** @type {any} */ event) => change({ country: event.target.value.trim() })} /><span
-    class="hint">${text.imports.countryHint}</span></label>
+    autocomplete="off" onChange=${(/** @type {any} */ event) => change({ country: event.target.value.trim().toUpperCase() })} /><span
+    class="hint">${countryName(settings.country) ?? text.imports.countryHint}</span></label>
   <label class="field"><span>${text.imports.separator}</span><select value=${settings.separator}
     onChange=${(/** @type {any} */ event) => change({ separator: event.target.value })}><option
     value="">${text.imports.found}</option><option value=",">,</option><option value=";">;</option><option
@@ -122,42 +154,71 @@ const Choices = ({ leads, settings, change }) => html`<${Panel} title=${text.imp
   }
 </div><//>`;
 
-/** @param {{ leads: boolean, look: { names: string[], shown: any }, settings: Settings, change: (part: Partial<Settings>) => void, run: () => void }} props */
-function Preview({ leads, look: { names, shown }, settings, change, run }) {
-  const members = shown.columns.length ? shown.columns : [];
+/** @param {string} code */
+function countryName(code) {
+  try {
+    return /^[A-Z]{2}$/.test(code) ? new Intl.DisplayNames("en", { type: "region" }).of(code) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What each column becomes. @param {{ leads: boolean, settings: Settings, change: (part: Partial<Settings>) => void }} props */
+function Meanings({ leads, settings: { of, roles }, change }) {
+  // A member is of one column.
+  const give = (/** @type {string} */ name, /** @type {string} */ member) => {
+    const others = Object.entries(roles).filter(([other, held]) => other !== name && (!member || held !== member));
+    change({ roles: { ...Object.fromEntries(others), ...(member && { [name]: member }) } });
+  };
+  const role = (/** @type {string} */ name) => roles[name] ?? (!leads && name === "reason" ? name : "");
+  const kind = (/** @type {string} */ name) => (leads && role(name) !== "phone_number" ? "" : role(name));
+  const kinds = [
+    ["", leads ? text.imports.variable : text.imports.leftOut],
+    ["phone_number", text.imports.phone],
+    ...(leads ? [] : [["reason", text.dnc.reason]]),
+  ];
+  const columns = [
+    { name: text.imports.column, cell: (/** @type {string} */ name) => html`<code>${name}</code>` },
+    {
+      name: text.imports.has,
+      cell: (/** @type {string} */ name) =>
+        of.rows
+          .map((row) => row[of.names.indexOf(name)])
+          .filter(Boolean)
+          .join(" · "),
+      clip: true,
+    },
+    {
+      name: text.imports.becomes,
+      cell: (/** @type {string} */ name) => html`<div class="row"><select
+        aria-label=${`${name} ${text.imports.becomes.toLowerCase()}`} value=${kind(name)}
+        onChange=${(/** @type {any} */ event) => give(name, event.target.value)}>${kinds.map(
+          ([value, shown]) => html`<option value=${value} selected=${kind(name) === value}>${shown}</option>`,
+        )}</select>${
+          leads &&
+          kind(name) === "" &&
+          html`<input aria-label=${text.imports.named(name)} value=${role(name) || variable(name)} maxlength="64"
+            autocomplete="off" onChange=${(/** @type {any} */ event) => give(name, event.target.value.trim())} />`
+        }</div>`,
+    },
+  ];
+  return html`<${Panel} title=${text.imports.columns}><p class="muted">${
+    leads ? text.imports.columnsWords : text.imports.columnsDnc
+  }</p><${Table} label=${text.imports.columns} columns=${columns} rows=${of.names.filter(Boolean)} /><//>`;
+}
+
+/** @param {{ shown: any, settings: Settings, run: () => void }} props */
+function Preview({ shown, settings, run }) {
   const columns = (shown.rows[0] ?? []).map((/** @type {string} */ _, /** @type {number} */ at) => ({
-    name: members[at] ?? String(at + 1),
+    name: shown.columns[at] ?? String(at + 1),
     cell: (/** @type {string[]} */ row) => row[at],
     clip: true,
   }));
-  const role = (/** @type {string} */ name, /** @type {string} */ member) =>
-    change({
-      roles: {
-        ...Object.fromEntries(Object.entries(settings.roles).filter(([, held]) => member === "" || held !== member)),
-        [name]: member,
-      },
-    });
   return html`<${Panel} title=${text.imports.preview} actions=${html`<button type="button" class="primary"
     disabled=${!shown.rows.length} onClick=${run}>${text.imports.run}</button>`}>
-    ${
-      shown.encoding &&
-      html`<p
-      class="muted small">${text.imports.encoding(shown.encoding, shown.separator ?? "–")}</p>`
-    }
-    ${
-      names.length > 0 &&
-      html`<div class="grid-2">${names.map(
-        (name, at) => html`<label class="field" key=${name}><span>${text.imports.column} <code>${name}</code></span>
-      <select value=${settings.roles[name] ?? guess(members[at])}
-        onChange=${(/** @type {any} */ event) => role(name, event.target.value)}>
-        <option value="">${leads ? `${text.imports.leave}: ${members[at] ?? name}` : text.form.none}</option><option
-          value="phone_number" selected=${(settings.roles[name] ?? guess(members[at])) === "phone_number"}>${text.imports.phone}</option>${
-            !leads &&
-            html`<option
-          value="reason" selected=${(settings.roles[name] ?? guess(members[at])) === "reason"}>${text.dnc.reason}</option>`
-          }</select></label>`,
-      )}</div>`
-    }
+    <p class="muted">${text.imports.records(settings.records)} ${
+      shown.encoding && text.imports.encoding(shown.encoding, shown.separator ?? "–")
+    }</p>
     ${
       shown.rows.length > 0 &&
       html`<h3>${text.imports.rows}</h3><div class="panel"><${Table} label=${text.imports.rows} columns=${columns}
@@ -167,14 +228,13 @@ function Preview({ leads, look: { names, shown }, settings, change, run }) {
   <//>`;
 }
 
-/** @param {string | undefined} member */
-const guess = (member) => (member === "phone_number" || member === "reason" ? member : "");
-
 /** @param {{ errors: any[] }} props */
 const Wrong = ({ errors }) =>
   errors.length === 0
     ? html`<p class="muted">${text.imports.fine}</p>`
-    : html`<p>${text.imports.wrong(errors.length)}</p><${Lines} errors=${errors} />`;
+    : html`<p>${text.imports.wrong(errors.length)}${
+        JSON.stringify(errors).includes("default_country") ? ` ${text.imports.nameCountry}` : ""
+      }</p><${Lines} errors=${errors} />`;
 
 /** @param {{ errors: any[] }} props */
 const Lines = ({ errors }) =>

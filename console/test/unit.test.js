@@ -8,10 +8,10 @@ import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 import { check, narrowed } from "../checks.js";
-import { duration, label, money, offset, size, span } from "../format.js";
+import { duration, hint, label, money, offset, size, span } from "../format.js";
 import { messages } from "../live.js";
 import { course, heard, ticks } from "../pages/call/model.js";
-import { headers, mapped } from "../pages/campaign/mapping.js";
+import { columnOfNumbers, mapped, sample, variable } from "../pages/campaign/mapping.js";
 import { applies, place } from "../pages/assistant/sections.js";
 import { body, changes, form, initial, loadDocument } from "../schema.js";
 import { files } from "./tools/files.js";
@@ -217,15 +217,34 @@ describe("forms of the document", () => {
 });
 
 describe("columns of a file", () => {
+  const names = (/** @type {string} */ start, separator = "") => sample(start, separator, 2).names;
   test("are found, whatever separates them", () => {
-    assert.deepEqual(headers('\uFEFFPhone number;"Name; full"\r\n1;2', ""), ["Phone number", "Name; full"]);
-    assert.deepEqual(headers("a,b\n", ""), ["a", "b"]);
-    assert.deepEqual(headers("a\tb", "tab"), ["a", "b"]);
-    assert.deepEqual(headers('{"phone_number":"+1"}\n', ""), []);
+    assert.deepEqual(names('\uFEFFPhone number;"Name; full"\r\n1;2'), ["Phone number", "Name; full"]);
+    assert.deepEqual(names("a,b\n"), ["a", "b"]);
+    assert.deepEqual(names("a\tb", "tab"), ["a", "b"]);
+    assert.deepEqual(names('{"phone_number":"+1"}\n'), []);
+    assert.deepEqual(names(""), [""]);
+  });
+  test("show what they have, quotes and line ends in cells included", () => {
+    const { rows } = sample('a,b\r\n"1 ""one"" ","two\nlines"\r\n\r\n3,4\n5,6\n', "", 3);
+    assert.deepEqual(rows, [
+      ['1 "one" ', "two\nlines"],
+      ["3", "4"],
+    ]);
+  });
+  test("hold telephone numbers by their name, or by what they have", () => {
+    const guess = (/** @type {string} */ start) => columnOfNumbers(sample(start, "", 2));
+    assert.equal(guess("id,phone_number\n4155550100,1\n"), "phone_number");
+    assert.equal(guess("Invoice,Telefon\n12345678,030 123456\n"), "Telefon");
+    assert.equal(guess("Name,Reach at\nAna,(415) 555-0100\n"), "Reach at");
+    assert.equal(guess("Name,Mobile\nAna,\n"), "Mobile");
+    assert.equal(guess("Name,City\nAna,Cluj\n"), undefined);
   });
   test("become a mapping", () => {
     assert.equal(mapped(["Phone", "Name"], { Phone: "phone_number" }), "Phone:phone_number");
-    assert.equal(mapped(["phone_number"], {}), undefined);
+    assert.equal(mapped(["phone_number"], { phone_number: "phone_number" }), undefined);
+    assert.equal(mapped(["First name", "Prénom"], { "First name": "First_name", Prénom: "name" }), "Prénom:name");
+    assert.equal(variable(" E-Mail (work) "), "E-Mail_work");
   });
 });
 
@@ -245,6 +264,19 @@ test("figures are written as people read them", () => {
     ],
     ["1:05", "1:02:05", "1:05.250", "950 ms", "1.25 s", "$0.0045", "$12.00", "3.3 MB", "LLM model", "Tools"],
   );
+});
+
+test("what the document says of a member is said in the words of a form", () => {
+  const said = {
+    "Ids of the account's mid-call tools that the model may call.": "Mid-call tools that the model may call.",
+    "Id or UUID of the assistant that answers; it may be inactive.": "Assistant that answers; it may be inactive.",
+    "Colour of the widget; null: the service's.": "Colour of the widget; empty: the service's.",
+    "Most calls, at most the plan's `parallel_calls`; if not given 3.":
+      "Most calls, at most the plan's “Parallel calls”; if empty 3.",
+    "Variables to add; `null` removes one, `pipeline` stays.":
+      "Variables to add; `null` removes one, `pipeline` stays.",
+  };
+  for (const [description, words] of Object.entries(said)) assert.equal(hint(description), words);
 });
 
 /** Files of the console, and those that the widget is joined from. */
