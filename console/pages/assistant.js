@@ -69,7 +69,9 @@ function Settings({ row, reload }) {
           html`<button type="button" key=${key} aria-pressed=${beside === key ? "true" : "false"}
             onClick=${() => setBeside(key)}>${words}</button>`,
       )}</div>
-      ${beside === "try" ? html`<${TryIt} row=${row} /><${Talk} row=${row} />` : html`<${Preview} row=${row} />`}
+      ${/* A conversation goes on behind the preview. */ ""}
+      <div class="stack" hidden=${beside !== "try"}><${TryIt} row=${row} /><${Talk} row=${row} /></div>
+      ${beside === "preview" && html`<${Preview} row=${row} />`}
     </div></div>`;
 }
 

@@ -57,14 +57,14 @@ function One({ campaign, reload }) {
 function Top({ campaign, reload }) {
   const runs = campaign.status === "in-progress";
   const [turn, turning] = useAction(async () => {
-    const words = text.campaigns.startWords(
+    const startWords = text.campaigns.startWords(
       count(campaign.leads.total),
       [campaign.allowed_hours_start_time, campaign.allowed_hours_end_time].map((time) => time.slice(0, 5)),
       campaign.allowed_days.map((/** @type {string} */ day) => text.states[day] ?? label(day)),
       campaign.timezone,
     );
-    const asked = { title: `${text.campaigns.start}: ${campaign.name}`, words, verb: text.campaigns.start };
-    if (!runs && !(await confirm(asked))) return undefined;
+    const [verb, words] = runs ? [text.campaigns.stop, text.campaigns.stopWords] : [text.campaigns.start, startWords];
+    if (!(await confirm({ title: `${verb}: ${campaign.name}`, words, verb }))) return undefined;
     const { message } = await post("/user/campaigns/update-status", {
       campaign_id: campaign.id,
       action: runs ? "stop" : "start",
