@@ -654,7 +654,7 @@ export const text = {
     duplicates: "Also create leads whose number the campaign already has",
     columns: "Columns",
     columnsWords:
-      "One of them has the phone numbers. Each of the others becomes a variable of its lead, which the assistant's texts can use as {name}.",
+      "One of them has the phone numbers. Each of the others becomes a variable of its lead, which the assistant's texts can use as {{name}}.",
     columnsDnc: "One of them has the phone numbers; another may have the reason.",
     column: "Column of the file",
     has: "What it has",

@@ -238,7 +238,8 @@ describe("columns of a file", () => {
     assert.equal(guess("Invoice,Telefon\n12345678,030 123456\n"), "Telefon");
     assert.equal(guess("Name,Reach at\nAna,(415) 555-0100\n"), "Reach at");
     assert.equal(guess("Name,Mobile\nAna,\n"), "Mobile");
-    assert.equal(guess("Name,City\nAna,Cluj\n"), undefined);
+    assert.equal(guess("Invoice,Due,Reach at\n12345678,2026-12-01,030 123456\n12345679,,nonsense\n"), "Reach at");
+    assert.equal(guess("Name,City,Since\nAna,Cluj,2026-12-01\n"), undefined);
   });
   test("become a mapping", () => {
     assert.equal(mapped(["Phone", "Name"], { Phone: "phone_number" }), "Phone:phone_number");

@@ -2,6 +2,7 @@
 
 /** Digits that a telephone number has at least. */
 const DIGITS_MIN = 7;
+const DATE = /^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})\b/;
 const OF_NUMBERS = /phone|number|mobile|cell|telefon|handy|nummer|numar|tel\b/i;
 
 /** @typedef {{ names: string[], rows: string[][] }} Sample The header of a file, and its first records. */
@@ -44,17 +45,25 @@ function records(text, by, most) {
   return found;
 }
 
-/** The column that most likely has the telephone numbers, by its name or by what it has. @param {Sample} of */
+/** The column that most likely has the telephone numbers, by its name and by what it has. @param {Sample} of */
 export function columnOfNumbers({ names, rows }) {
   if (names.includes("phone_number")) return "phone_number";
-  const numbers = names.filter(
-    (_, at) => rows.some((row) => row[at]) && rows.every((row) => !row[at] || isNumber(row[at])),
-  );
-  return numbers.find((name) => OF_NUMBERS.test(name)) ?? numbers[0] ?? names.find((name) => OF_NUMBERS.test(name));
+  const likely = names.map((name, at) => {
+    const held = rows.map((row) => row[at]).filter(Boolean);
+    const looks = held.reduce((sum, cell) => sum + looksLikeNumber(cell.trim()), 0) / (held.length || 1);
+    return { name, weight: looks + (OF_NUMBERS.test(name) ? 1 : 0) };
+  });
+  const [best] = likely.toSorted((one, other) => other.weight - one.weight);
+  return best && best.weight >= 0.4 ? best.name : undefined;
 }
 
-/** @param {string} cell */
-const isNumber = (cell) => /^[+'\d\s().~/-]+$/.test(cell.trim()) && cell.replace(/\D/g, "").length >= DIGITS_MIN;
+/** How much a cell looks like a telephone number, from 0 to 1: a date or an amount does not, digits alone may be anything.
+ * @param {string} cell */
+function looksLikeNumber(cell) {
+  const digits = cell.replace(/\D/g, "").length;
+  if (!/^['+(]?[\d\s().~/-]+$/.test(cell) || digits < DIGITS_MIN || DATE.test(cell)) return 0;
+  return /^\D?[+0]|[\s()]/.test(cell) ? 1 : 0.4;
+}
 
 /** The variable that a column becomes by itself: as the service names it. @param {string} name */
 export const variable = (name) =>
