@@ -1,108 +1,14 @@
 //! A node at the edge, step by step, over the store protocol of a real server.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
+use serde_json::json;
 use switchboard_core::account::token::{Token, TokenKind};
-use switchboard_core::http::request::{Body, Door, Method, Request};
+use switchboard_core::http::request::Method;
 use switchboard_core::remote::wire::{CommitCall, ReadCall, WireMessage};
-use switchboard_core::remote::{Do, EdgeRequest, NodeEvent};
-use switchboard_core::seed::Seed;
+use switchboard_core::remote::{Do, NodeEvent};
 use switchboard_core::service::Service;
-use switchboard_core::setup::Config;
+use switchboard_tests::edge::{EdgeNode, STORE_TOKEN, visit};
 
 use crate::server::{Folder, Server, call};
-
-const TOKEN: &str = "a-store-token-for-tests-0123456789";
-
-/// A node with the region that it talks to.
-struct Node {
-    service: Service,
-    region: String,
-    runtime: tokio::runtime::Runtime,
-}
-
-/// A node's response, with the requests that it sent to the region.
-struct Got {
-    status: u16,
-    json: Value,
-    asked: Vec<&'static str>,
-    passed: bool,
-    retry_after: bool,
-}
-
-impl Node {
-    fn new(region: &str) -> Self {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        Self { service: Service::new(Config::default()), region: region.to_owned(), runtime }
-    }
-
-    /// Sends a request to a path of the region.
-    fn send(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Option<(u16, Vec<u8>)> {
-        self.runtime.block_on(async {
-            let client = switchboard::send::client().expect("TLS").timeout(Duration::from_secs(30)).build();
-            let mut request = client.expect("a client").post(format!("{}{path}", self.region)).body(body);
-            for (name, value) in headers {
-                request = request.header(*name, *value);
-            }
-            let reply = request.send().await.ok()?;
-            Some((reply.status().as_u16(), reply.bytes().await.ok()?.to_vec()))
-        })
-    }
-
-    fn ask(&self, path: &str, body: Vec<u8>) -> Option<(u16, Vec<u8>)> {
-        let bearer = format!("Bearer {TOKEN}");
-        self.send(path, &[("authorization", &bearer), ("switchboard-release", &Service::version())], body)
-    }
-
-    /// Advances a visit until the node has to do something other than read its body.
-    fn advance(&self, visit: &mut EdgeRequest, body: &[u8], came: NodeEvent) -> Do {
-        match visit.next(&self.service, came) {
-            Do::ReadBody(_) => visit.next(&self.service, NodeEvent::Body(Body::Full(body.to_vec()))),
-            other => other,
-        }
-    }
-
-    fn finish(&self, visit: &mut EdgeRequest, body: &[u8], mut next: Do) -> Got {
-        let mut asked = Vec::new();
-        loop {
-            let came = match next {
-                Do::Ask { path, body } => {
-                    asked.push(path);
-                    self.ask(path, body).map_or(NodeEvent::Lost, |(status, body)| NodeEvent::Answer { status, body })
-                }
-                Do::Pass { head, otherwise } => {
-                    let sent = [&head, body].concat();
-                    let (status, bytes) = self.ask("/store/pass", sent).unwrap_or((otherwise.status, otherwise.body));
-                    let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-                    return Got { status, json, asked, passed: true, retry_after: false };
-                }
-                Do::Reply(answer) => {
-                    let json = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
-                    let retry_after = answer.headers.iter().any(|(name, _)| *name == "retry-after");
-                    return Got { status: answer.status, json, asked, passed: false, retry_after };
-                }
-                Do::ReadBody(_) => unreachable!("a body is read once"),
-            };
-            next = self.advance(visit, body, came);
-        }
-    }
-
-    fn call(&self, method: Method, target: &str, key: &str, body: &[u8]) -> Got {
-        let mut visit = visit(method, target, key, body, "application/json");
-        let next = self.advance(&mut visit, body, NodeEvent::Begin);
-        self.finish(&mut visit, body, next)
-    }
-}
-
-fn visit(method: Method, target: &str, key: &str, body: &[u8], media: &str) -> EdgeRequest {
-    let mut headers = vec![("authorization", format!("Bearer {key}").into_bytes()), ("host", b"edge.example".to_vec())];
-    headers.push(("content-type", media.as_bytes().to_vec()));
-    headers.push(("content-length", body.len().to_string().into_bytes()));
-    let state = if body.is_empty() { Body::None } else { Body::Pending };
-    let request = Request { method, target: target.into(), headers, body: state, peer: None, door: Door::Main };
-    EdgeRequest::new(request, Seed::new([9; 32]))
-}
 
 fn tool(name: &str) -> Vec<u8> {
     json!({ "name": name, "description": "d", "endpoint": "https://tools.example/x", "method": "GET" })
@@ -111,7 +17,7 @@ fn tool(name: &str) -> Vec<u8> {
 }
 
 fn start(folder: &Folder) -> Server {
-    Server::start(&folder.path("data"), &["--store-token", TOKEN, "--engine", "none"])
+    Server::start(&folder.path("data"), &["--store-token", STORE_TOKEN, "--engine", "none"])
 }
 
 #[test]
@@ -119,7 +25,7 @@ fn a_node_reads_and_writes_what_the_region_shows() {
     let folder = Folder::new();
     let server = start(&folder);
     let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
-    let node = Node::new(&url);
+    let node = EdgeNode::new(&url);
     let made = node.call(Method::Post, "/api/user/tools", &key, &tool("from_the_edge"));
     assert_eq!((made.status, made.passed), (201, false), "{}", made.json);
     assert_eq!(made.asked.last(), Some(&"/store/commit"), "nothing is acknowledged before its commit");
@@ -146,7 +52,7 @@ fn a_deleted_key_fails_on_the_next_request() {
     let folder = Folder::new();
     let server = start(&folder);
     let (url, owner) = (server.text("url").to_owned(), server.text("api_key").to_owned());
-    let node = Node::new(&url);
+    let node = EdgeNode::new(&url);
     let (status, made) = call("POST", &format!("{url}/api/user/api-keys"), &owner, Some(&json!({ "name": "edge" })));
     assert_eq!(status, 201, "{made}");
     let key = made["api_key"]["token"].as_str().or(made["token"].as_str()).expect("a token").to_owned();
@@ -160,9 +66,9 @@ fn a_deleted_key_fails_on_the_next_request() {
 fn a_forged_token_takes_nothing_from_the_rate_limit_of_a_real_one() {
     let folder = Folder::new();
     let server =
-        Server::start(&folder.path("data"), &["--store-token", TOKEN, "--engine", "none", "--rate-limit", "12"]);
+        Server::start(&folder.path("data"), &["--store-token", STORE_TOKEN, "--engine", "none", "--rate-limit", "12"]);
     let key = server.text("api_key").to_owned();
-    let node = Node::new(server.text("url"));
+    let node = EdgeNode::new(server.text("url"));
     let known = Token::parse(&key).expect("a key");
     let forged = Token::new(TokenKind::ApiKey, known.account, known.count, &[7; 32]);
     for _ in 0..5 {
@@ -178,7 +84,7 @@ fn what_came_in_between_runs_the_step_again() {
     let folder = Folder::new();
     let server = start(&folder);
     let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
-    let node = Node::new(&url);
+    let node = EdgeNode::new(&url);
     let body = tool("one");
     let mut slow = visit(Method::Post, "/user/tools", &key, &body, "application/json");
     let mut next = node.advance(&mut slow, &body, NodeEvent::Begin);
@@ -202,7 +108,7 @@ fn what_takes_longer_is_handed_over() {
     let folder = Folder::new();
     let server = start(&folder);
     let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
-    let node = Node::new(&url);
+    let node = EdgeNode::new(&url);
     let login = json!({ "email": server.text("email"), "password": server.text("password") }).to_string();
     let login = node.call(Method::Post, "/user/login", "", login.as_bytes());
     assert_eq!((login.status, login.passed), (200, true), "{}", login.json);
@@ -226,8 +132,8 @@ fn the_protocol_is_closed_without_its_token_and_names_what_is_wrong() {
     let folder = Folder::new();
     let server = start(&folder);
     let url = server.text("url").to_owned();
-    let node = Node::new(&url);
-    let (bearer, release) = (format!("Bearer {TOKEN}"), Service::version());
+    let node = EdgeNode::new(&url);
+    let (bearer, release) = (format!("Bearer {STORE_TOKEN}"), Service::version());
     let message = ReadCall::default().to_bytes();
     let send = |path, token: &str, release: &str, body: &[u8]| {
         node.send(path, &[("authorization", token), ("switchboard-release", release)], body.to_vec())
@@ -243,10 +149,10 @@ fn the_protocol_is_closed_without_its_token_and_names_what_is_wrong() {
     assert_eq!(send("/store/pass", &bearer, &release, &[0, 0, 0, 9, 1]), 400);
     assert_eq!(send("/store/other", &bearer, &release, b""), 400);
     assert_eq!(send("/store/commit", &bearer, &release, &vec![1; (16 << 20) + 1]), 413);
-    assert_eq!(call("GET", &format!("{url}/store/read"), TOKEN, None).0, 405);
+    assert_eq!(call("GET", &format!("{url}/store/read"), STORE_TOKEN, None).0, 405);
     let closed = Folder::new();
     let closed = Server::start(&closed.path("data"), &[]);
-    assert_eq!(call("POST", &format!("{}/store/read", closed.text("url")), TOKEN, None).0, 404);
+    assert_eq!(call("POST", &format!("{}/store/read", closed.text("url")), STORE_TOKEN, None).0, 404);
 }
 
 #[test]
@@ -254,7 +160,7 @@ fn a_lost_region_is_503_with_a_time_to_come_back() {
     let folder = Folder::new();
     let server = start(&folder);
     let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
-    let node = Node::new(&url);
+    let node = EdgeNode::new(&url);
     server.kill();
     let lost = node.call(Method::Get, "/user/me", &key, b"");
     assert_eq!((lost.status, lost.retry_after), (503, true), "{}", lost.json);

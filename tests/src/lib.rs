@@ -4,6 +4,7 @@
 pub mod cold;
 pub mod document;
 pub mod drawn;
+pub mod edge;
 pub mod examples;
 pub mod house;
 pub mod judge;

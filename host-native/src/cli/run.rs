@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ArgMatches;
-use rustix::fs::Mode;
+use rustix::fs::{Access, Mode, access};
 use rustix::process::umask;
 use switchboard::clock::{self, Clock};
 use switchboard::metrics::Metrics;
+use switchboard::private;
 use switchboard::rooms::Rooms;
 use switchboard::serve::{self, Entrance, Front};
 use switchboard::settings::{LogFormat, ServeSettings};
@@ -49,6 +50,7 @@ fn start(settings: ServeSettings, link: Option<LoginLink>, json: bool) -> Result
     let process = Process::of(settings, link, json)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let writers = if let Some(url) = &process.settings.store {
+        process.make_folder()?;
         runtime.block_on(node::run(&process, url))
     } else {
         let store = Store::open(&process.folder)?;
@@ -87,6 +89,14 @@ impl Process {
         let metrics = Arc::new(Metrics::of(&rooms));
         let clock = Arc::new(Clock::at(settings.pace));
         Ok(Self { settings, folder, rooms, metrics, clock, link, json })
+    }
+
+    /// Makes the data folder, where no store does so: the secrets of a first start are written there once they can be
+    /// told no more.
+    fn make_folder(&self) -> Result<(), Failed> {
+        let made = private::create_folder(&self.folder)
+            .and_then(|()| Ok(access(&self.folder, Access::WRITE_OK | Access::EXEC_OK)?));
+        made.map_err(|error| format!("the data folder {} cannot be used: {error}", self.folder.display()).into())
     }
 
     /// Returns what the listeners share, for nobody who serves yet.

@@ -132,7 +132,8 @@ impl Default for Site {
 /// Starts a node over the store of a URL, without waiting for it.
 pub fn spawn(mut command: Command, folder: &Folder, name: &str, url: &str, arguments: &[&str]) -> Starting {
     command.env("SWITCHBOARD_STORE", url).stderr(Stdio::inherit());
-    let arguments = [&["--rate-limit", "0", "--engine", "none"], arguments].concat();
+    let unlimited: &[&str] = if arguments.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "0"] };
+    let arguments = [unlimited, &["--engine", "none"], arguments].concat();
     Server::spawn(command, &folder.path(name), &arguments)
 }
 

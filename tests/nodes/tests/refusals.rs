@@ -12,7 +12,10 @@ const LEADS: usize = 20;
 
 /// Returns what a node that does not start says.
 fn refused(url: &str) -> String {
-    let folder = Folder::new();
+    refused_with(&Folder::new(), url)
+}
+
+fn refused_with(folder: &Folder, url: &str) -> String {
     let data = folder.path("data").display().to_string();
     let said = refusal(&["serve", "--listen", "127.0.0.1:0", "--engine", "none", "--data", &data, "--store", url]);
     assert!(!said.contains("panicked"), "{said}");
@@ -34,6 +37,15 @@ fn a_database_that_loses_what_it_was_given_is_refused() {
         site.instance.set(name, "on").expect("a setting");
     }
     site.node("first");
+}
+
+/// The secrets of a first start are written there, and could not be told again.
+#[test]
+fn a_data_folder_that_is_none_is_refused_before_there_is_an_owner() {
+    let (site, folder) = (Site::new(), Folder::new());
+    std::fs::write(folder.path("data"), "a file").expect("a file");
+    expect(&refused_with(&folder, &site.url()), &["the data folder", "cannot be used"]);
+    assert_eq!(site.value("SELECT count(*) FROM switchboard.kv"), "0");
 }
 
 #[test]
