@@ -35,6 +35,10 @@ fn draw_from(seed: u64) {
 
 /// Waits for a moment that the seed draws.
 async fn moment() {
-    let drawn = IDS.with_borrow_mut(|ids| ids.as_mut().map_or(0, |random| random.u64(0..5_000)));
-    tokio::time::sleep(std::time::Duration::from_micros(drawn)).await;
+    tokio::time::sleep(std::time::Duration::from_micros(below(5_000))).await;
+}
+
+/// Draws a number below another one.
+fn below(most: u64) -> u64 {
+    IDS.with_borrow_mut(|ids| ids.as_mut().map_or(0, |random| random.u64(0..most)))
 }

@@ -24,7 +24,7 @@ use super::super::map::SlotMap;
 use super::super::picture::Now;
 use super::super::write::{LaneWrite, NextLaneWrite};
 use super::super::{Node, StoreEnd, ownership};
-use super::{Database, moment};
+use super::{Database, below, moment};
 use crate::clock::{Clock, Reading, TimeSource};
 use crate::store::StoreError;
 use crate::store::backend::Picture;
@@ -302,6 +302,10 @@ async fn decide(node: &Arc<Node>, line: &Line, key: &[u8], change: impl Fn(u64) 
                 let number = if put.0 == key { Ok(put.1) } else { known(&next.picture(), key) };
                 // What was decided over one that failed is worth nothing.
                 let is_made = made.await.unwrap_or(false);
+                // Somebody else may learn meanwhile what other lanes have changed.
+                if below(4) == 0 {
+                    let _ = node.load(Vec::new()).await;
+                }
                 (if is_made { next.begin().await } else { Err(StoreError::Outdated) }, number)
             }
         };
