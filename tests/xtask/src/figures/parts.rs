@@ -88,7 +88,7 @@ pub const PARTS: [Part; 27] = [
     Part {
         name: "voice",
         title: "Telephone calls of the voice engine",
-        about: "One worker process as it is installed, over real SIP and RTP (PCMU) on loopback. Speech, recognition (espeak-ng, pocketsphinx) and model (a script) are of this machine; vendors' take longer. All times are of packets on the wire, from the last one of the customer's speech to the first in which the assistant is heard; 400 ms of it is the silence that these turns end with, half of what an assistant waits by default. Telephones, service and model run on the same cores, in a process of their own. Processor time includes what a call's beginning takes.",
+        about: "One worker process as it is installed, over real SIP and RTP (PCMU) on loopback. Speech, recognition (espeak-ng, pocketsphinx) and model (a script) are of this machine; vendors' take longer. All times are of packets on the wire, from the last one of the customer's speech to the first in which the assistant is heard; 400 ms of it is the silence that these turns end with, half of what an assistant waits by default. Telephones, service and model run on the same cores, in a process of their own. Processor time includes what a call's beginning takes. While the calls that last were soaked, other programs were compiled on the same cores.",
         measure: Measure::Voice,
     },
     Part {
