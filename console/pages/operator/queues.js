@@ -45,12 +45,18 @@ export default function Queues() {
       title=${text.operator.noJobs} words=${text.operator.noJobsWords} />`} /><${Pager} of=${page} />`}<//><//>`;
 }
 
+/** What a job does, and what the API calls it. @param {{ of: string }} props */
+const Work = ({ of }) =>
+  text.operator.work[of]
+    ? html`${text.operator.work[of]} <code class="small muted nowrap">${of}</code>`
+    : html`<code>${of}</code>`;
+
 /** @returns {import("../../ui/table.js").Column[]} */
 const queueColumns = () => [
   {
     name: text.operator.queue,
     cell: (row) =>
-      html`<button type="button" class="link" onClick=${() => filter({ kind: row.name })}>${row.name}</button>`,
+      html`<button type="button" class="link" onClick=${() => filter({ kind: row.name })}><${Work} of=${row.name} /></button>`,
   },
   { name: text.operator.waiting, cell: (row) => count(row.waiting), number: true },
   { name: text.operator.running, cell: (row) => count(row.running), number: true },
@@ -64,7 +70,7 @@ const queueColumns = () => [
 
 /** @param {(id: number) => void} retry @param {(id: number) => void} drop @returns {import("../../ui/table.js").Column[]} */
 const jobColumns = (retry, drop) => [
-  { name: text.operator.kind, cell: (row) => row.kind },
+  { name: text.operator.kind, cell: (row) => html`<${Work} of=${row.kind} />` },
   {
     name: text.operator.reference,
     cell: (row) =>
