@@ -34,7 +34,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::RwLock;
-use switchboard_core::key;
 use switchboard_core::store::Change;
 use switchboard_core::view::Read;
 use tokio::runtime::Runtime;
@@ -52,13 +51,13 @@ pub use fence::Id as LaneId;
 use fence::{Changes, Fence, Id, Uncommitted};
 pub use fill::DatabaseFill;
 use link::DatabaseLink;
-use load::{Loader, Unloaded};
+use load::Loader;
 pub use map::{MappedLane, SlotMap};
 pub use nodes::{NodeSign, SharedOut, StoreNode, StoreNodes};
 use picture::{Now, Rows};
 use place::Slots;
 use rows::KnownRows;
-use shared::{LogPoint, Logged, SharedChanges};
+use shared::{LogPoint, SharedChanges};
 use target::DatabaseTarget;
 use whole::Whole;
 use write::Driven;
@@ -67,8 +66,6 @@ use write::Driven;
 const LEASE: Duration = Duration::from_secs(4);
 /// How long a commit may stay in doubt before its callers are told so.
 const DOUBT: Duration = LEASE;
-/// Pause before another try to read.
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// Rows in a PostgreSQL.
 pub(super) struct Postgres {
@@ -245,85 +242,6 @@ impl Node {
     /// Makes a connection for one task.
     async fn link(&self) -> Result<DatabaseLink, StoreError> {
         DatabaseLink::to(&self.target).await.map_err(failed("the store cannot be opened"))
-    }
-
-    /// Reads rows, which are at hand then, as are the shared rows as others have changed them before.
-    async fn load(&self, mut reads: Vec<Read>) -> Result<(), StoreError> {
-        let until = Instant::now() + DOUBT;
-        let is_for_rows = !reads.is_empty();
-        loop {
-            self.confirm()?;
-            let mut loader = self.loader.lock().await;
-            // Others wanted the same meanwhile: requests for an account whose rows are not at hand come many at a time.
-            {
-                let rows = self.rows.read();
-                reads.retain(|read| !rows.known.answers(read));
-            }
-            if is_for_rows && reads.is_empty() {
-                return Ok(());
-            }
-            let loaded = loader.load(reads.clone()).await;
-            drop(loader);
-            let loaded = match loaded {
-                Ok(loaded) => loaded,
-                Err(Unloaded::Replaced) => match self.replaced().await {
-                    StoreError::Outdated => continue,
-                    why => return Err(why),
-                },
-                Err(Unloaded::Failed(_)) if Instant::now() < until => {
-                    tokio::time::sleep(AGAIN).await;
-                    continue;
-                }
-                Err(Unloaded::Failed(why)) => return Err(StoreError::of("rows cannot be read", &why)),
-            };
-            // Rows of a moment that is yet to come would be mixed with those of this one.
-            let mut seq = self.seq.subscribe();
-            let reached = seq.wait_for(|seq| *seq >= loaded.at.seq);
-            if !matches!(tokio::time::timeout(DOUBT, reached).await, Ok(Ok(_))) {
-                return Err(StoreError::of("rows cannot be read", &"a commit is in doubt"));
-            }
-            let known = self.rows.read().at.shared;
-            if loaded.at.shared.seq >= known.seq && loaded.at.shared != known {
-                self.learn(known, loaded.at.shared.seq).await?;
-                continue;
-            }
-            let mut rows = self.rows.write();
-            if !rows.takes(loaded.at) {
-                continue;
-            }
-            loaded.found.into_iter().for_each(|(read, found)| rows.known.add(&read, found));
-            rows.shrink();
-            return Ok(());
-        }
-    }
-
-    /// Learns what other lanes changed of the shared rows after a change, up to a number. Changes of this lane's own up to
-    /// that one are at hand.
-    async fn learn(&self, after: LogPoint, to: i64) -> Result<(), StoreError> {
-        let logged = self.loader.lock().await.since(after, to).await;
-        match logged.map_err(|why| StoreError::of("rows cannot be read", &why))? {
-            Some(logged) => self.learned(after, logged),
-            None => self.look_back().await.map(drop)?,
-        }
-        Ok(())
-    }
-
-    /// Applies what the log says after a change, unless another read was quicker.
-    fn learned(&self, after: LogPoint, logged: Logged) {
-        let mut rows = self.rows.write();
-        if rows.at.shared != after {
-            return;
-        }
-        let keys = match &logged.changes {
-            Some(changes) => changes.iter().map(|change| change.key().clone()).collect(),
-            // Of all of them, this one is waited for.
-            None => vec![key::trunks_version()],
-        };
-        rows.learn(logged);
-        drop(rows);
-        if let Some(told) = self.told.get() {
-            told(keys);
-        }
     }
 
     /// Commits changes that were decided after this change of shared rows; `lane` is the right to do so. Returns the last

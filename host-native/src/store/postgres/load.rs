@@ -1,12 +1,14 @@
-//! Reads rows for the node's memory, several reads a statement, with the sequence of the lane at their moment.
+//! Reads rows for the node's memory, several reads a statement, with the sequence of the lane at their moment; and what
+//! other lanes have changed of the shared rows.
 
 use std::ops::Range;
-
-use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row};
+use std::time::Duration;
 
 use switchboard_core::key::{self, Key, Space};
 use switchboard_core::view::{Bytes, Found, Order, Read, Scan};
+use tokio::time::Instant;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Row};
 
 use super::fence::Id;
 use super::link::{Prepared, told};
@@ -14,6 +16,11 @@ use super::picture::Moment;
 use super::place::{self, Slots};
 use super::shared::{self, LogPoint, Logged};
 use super::target::DatabaseTarget;
+use super::{DOUBT, Node};
+use crate::store::StoreError;
+
+/// Pause before another try to read.
+const AGAIN: Duration = Duration::from_millis(20);
 
 pub(super) const LOAD: &str = "
 SELECT 0 AS n, int8send(seq) AS k, (SELECT int8send(s.seq) || s.mark FROM shared s ORDER BY s.seq DESC LIMIT 1) AS v
@@ -73,6 +80,87 @@ pub(super) enum Unloaded {
     Replaced,
     /// The database failed; the reads may be tried again.
     Failed(String),
+}
+
+impl Node {
+    /// Reads rows, which are at hand then, as are the shared rows as others have changed them before.
+    pub async fn load(&self, mut reads: Vec<Read>) -> Result<(), StoreError> {
+        let until = Instant::now() + DOUBT;
+        let is_for_rows = !reads.is_empty();
+        loop {
+            self.confirm()?;
+            let mut loader = self.loader.lock().await;
+            // Others wanted the same meanwhile: requests for an account whose rows are not at hand come many at a time.
+            {
+                let rows = self.rows.read();
+                reads.retain(|read| !rows.known.answers(read));
+            }
+            if is_for_rows && reads.is_empty() {
+                return Ok(());
+            }
+            let loaded = loader.load(reads.clone()).await;
+            drop(loader);
+            let loaded = match loaded {
+                Ok(loaded) => loaded,
+                Err(Unloaded::Replaced) => match self.replaced().await {
+                    StoreError::Outdated => continue,
+                    why => return Err(why),
+                },
+                Err(Unloaded::Failed(_)) if Instant::now() < until => {
+                    tokio::time::sleep(AGAIN).await;
+                    continue;
+                }
+                Err(Unloaded::Failed(why)) => return Err(StoreError::of("rows cannot be read", &why)),
+            };
+            // Rows of a moment that is yet to come would be mixed with those of this one.
+            let mut seq = self.seq.subscribe();
+            let reached = seq.wait_for(|seq| *seq >= loaded.at.seq);
+            if !matches!(tokio::time::timeout(DOUBT, reached).await, Ok(Ok(_))) {
+                return Err(StoreError::of("rows cannot be read", &"a commit is in doubt"));
+            }
+            let known = self.rows.read().at.shared;
+            if loaded.at.shared.seq >= known.seq && loaded.at.shared != known {
+                self.learn(known, loaded.at.shared.seq).await?;
+                continue;
+            }
+            let mut rows = self.rows.write();
+            if !rows.takes(loaded.at) {
+                continue;
+            }
+            loaded.found.into_iter().for_each(|(read, found)| rows.known.add(&read, found));
+            rows.shrink();
+            return Ok(());
+        }
+    }
+
+    /// Learns what other lanes changed of the shared rows after a change, up to a number. Changes of this lane's own up to
+    /// that one are at hand.
+    async fn learn(&self, after: LogPoint, to: i64) -> Result<(), StoreError> {
+        let logged = self.loader.lock().await.since(after, to).await;
+        match logged.map_err(|why| StoreError::of("rows cannot be read", &why))? {
+            Some(logged) => self.learned(after, logged),
+            None => self.look_back().await.map(drop)?,
+        }
+        Ok(())
+    }
+
+    /// Applies what the log says after a change, unless another read was quicker.
+    pub fn learned(&self, after: LogPoint, logged: Logged) {
+        let mut rows = self.rows.write();
+        if rows.at.shared != after {
+            return;
+        }
+        let keys = match &logged.changes {
+            Some(changes) => changes.iter().map(|change| change.key().clone()).collect(),
+            // Of all of them, this one is waited for.
+            None => vec![key::trunks_version()],
+        };
+        rows.learn(logged);
+        drop(rows);
+        if let Some(told) = self.told.get() {
+            told(keys);
+        }
+    }
 }
 
 /// A connection for reads.

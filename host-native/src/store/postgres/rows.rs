@@ -256,16 +256,25 @@ impl KnownRows {
     /// Applies changes that were committed.
     pub fn apply(&mut self, changes: Vec<Change>) {
         for change in changes {
-            let (key, known) = match change {
-                Change::Put(key, value) => (key, Known::Value(value)),
-                Change::Delete(key) => (key, Known::Absent),
-            };
-            let joined = match self.entries.get(&key) {
-                Some(entry) => entry.joined,
-                None => self.before(&key).is_some_and(|(_, entry)| entry.joined),
-            };
-            self.set(key.clone(), Entry::new(known, joined));
-            self.tidy(&key);
+            match change {
+                Change::Put(key, value) => self.learn(key, Known::Value(value)),
+                Change::Delete(key) => {
+                    self.learn(key.clone(), Known::Absent);
+                    self.tidy(&key);
+                }
+            }
+        }
+    }
+
+    /// Takes what a key has now; the gap behind it stays as it was.
+    fn learn(&mut self, key: Key, known: Known) {
+        if let Some(entry) = self.entries.get_mut(&key) {
+            self.bytes -= entry.bytes(&[]);
+            *entry = Entry::new(known, entry.joined);
+            self.bytes += entry.bytes(&[]);
+        } else {
+            let joined = self.before(&key).is_some_and(|(_, entry)| entry.joined);
+            self.set(key, Entry::new(known, joined));
         }
     }
 
