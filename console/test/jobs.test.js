@@ -211,6 +211,8 @@ describe("by keyboard alone", () => {
     await shows(tab, "+40799000002");
     await press(tab, "button", "Start");
     await shows(tab, "It calls 2 people, from 00:00 to 23:59");
+    // The button behind the dialog has the same name.
+    await tab.page.waitForFunction(() => document.activeElement?.closest("dialog"));
     await press(tab, "button", "Start");
     await shows(tab, "Campaign started successfully.");
     await press(tab, "tab", "Leads");
