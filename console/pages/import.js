@@ -16,18 +16,12 @@ const HEAD_BYTES = 64 * 1024;
 /** Records of which a column shows what it has. */
 const SHOWN = 3;
 
-/** @typedef {{ file: File | null, of: import("./campaign/mapping.js").Sample, records: number, country: string, separator: string, again: boolean, roles: Record<string, string> }} Settings */
+/** @typedef {{ file: File | null, of: import("./campaign/mapping.js").Sample, records: number | null, country: string, separator: string, again: boolean, roles: Record<string, string> }} Settings */
 
+/** A file that was not read yet. @type {Pick<Settings, "of" | "records" | "roles">} */
+const UNSEEN = { of: { names: [], rows: [] }, records: null, roles: {} };
 /** @type {Settings} */
-const NO_FILE = {
-  file: null,
-  of: { names: [], rows: [] },
-  records: 0,
-  country: "",
-  separator: "",
-  again: false,
-  roles: {},
-};
+const NO_FILE = { file: null, country: "", separator: "", again: false, ...UNSEEN };
 
 /** @param {{ params: { id?: string } }} props */
 export default function Import({ params: { id } }) {
@@ -38,9 +32,17 @@ export default function Import({ params: { id } }) {
   const [error, setError] = useState(/** @type {string | null} */ (null));
   const shown = useDryRun(path, id, settings, setError);
   const change = async (/** @type {Partial<Settings>} */ part) => {
-    const next = { ...settings, ...part };
-    const isOther = next.file !== settings.file || next.separator !== settings.separator;
-    setSettings(isOther ? { ...next, ...(await seen(next)) } : next);
+    const { file, separator } = { ...settings, ...part };
+    const isOther = file !== settings.file || separator !== settings.separator;
+    setSettings((now) => ({ ...now, ...part, ...(isOther && UNSEEN) }));
+    if (!isOther || !file) return;
+    try {
+      const found = await seen(file, separator);
+      // What was changed while the file was read stays; another file is none of this one's.
+      setSettings((now) => (now.file === file && now.separator === separator ? { ...now, ...found } : now));
+    } catch (failure) {
+      setError(/** @type {Error} */ (failure).message);
+    }
   };
   const run = async () => {
     try {
@@ -66,9 +68,8 @@ export default function Import({ params: { id } }) {
 }
 
 /** What is seen of a file before the service is asked, and what its columns most likely mean.
- * @param {Settings} settings @returns {Promise<Pick<Settings, "of" | "records" | "roles">>} */
-async function seen({ file, separator }) {
-  if (!file) return { of: NO_FILE.of, records: 0, roles: {} };
+ * @param {File} file @param {string} separator @returns {Promise<Pick<Settings, "of" | "records" | "roles">>} */
+async function seen(file, separator) {
   const of = sample(await file.slice(0, HEAD_BYTES).text(), separator, SHOWN);
   const numbers = columnOfNumbers(of);
   return { of, records: await records(file, of.names.length > 0), roles: numbers ? { [numbers]: "phone_number" } : {} };
@@ -113,7 +114,7 @@ function useDryRun(path, campaign, settings, fail) {
   useEffect(() => {
     let gone = false;
     setShown(null);
-    if (!settings.file) return;
+    if (!settings.file || settings.records === null) return;
     if (settings.of.names.length && !Object.values(settings.roles).includes("phone_number")) {
       return fail(text.imports.noPhone);
     }
@@ -216,7 +217,7 @@ function Preview({ shown, settings, run }) {
   }));
   return html`<${Panel} title=${text.imports.preview} actions=${html`<button type="button" class="primary"
     disabled=${!shown.rows.length} onClick=${run}>${text.imports.run}</button>`}>
-    <p class="muted">${text.imports.records(settings.records)} ${
+    <p class="muted">${text.imports.records(settings.records ?? 0)} ${
       shown.encoding && text.imports.encoding(shown.encoding, shown.separator ?? "–")
     }</p>
     ${
