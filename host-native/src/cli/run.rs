@@ -91,8 +91,8 @@ impl Process {
         Ok(Self { settings, folder, rooms, metrics, clock, link, json })
     }
 
-    /// Makes the data folder, where no store does so: the secrets of a first start are written there once they can be
-    /// told no more.
+    /// Makes the data folder, where no store does so: a first start writes its secrets there when the owner is made
+    /// already, and nobody can learn them any more.
     fn make_folder(&self) -> Result<(), Failed> {
         let made = private::create_folder(&self.folder)
             .and_then(|()| Ok(access(&self.folder, Access::WRITE_OK | Access::EXEC_OK)?));

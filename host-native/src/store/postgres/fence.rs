@@ -45,7 +45,7 @@ macro_rules! commit_with {
 /// Commits what is of accounts, if it is known of each key whether it has a value: each part that a statement has takes
 /// time, whether it finds something to do or not.
 pub(super) const COMMIT_KNOWN: &str = commit_with!("");
-/// Commits anything.
+/// Commits shared rows too, and keys of which it is not known whether they have a value.
 pub(super) const COMMIT: &str = commit_with!(
     ", e AS (DELETE FROM kv USING f WHERE k = ANY($14)),
        u AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($15::bytea[], $16::bytea[]) x(k, v)
