@@ -3,6 +3,7 @@
 
 mod bare;
 mod far;
+mod lanes;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use switchboard_core::http::request::Request;
 use switchboard_postgres::Instance;
 
 use self::bare::Bare;
+use self::lanes::TwoLanes;
 use crate::Failed;
 use crate::fill::{ASSISTANTS, Folder, Stock, assistant};
 use crate::inside::post;
@@ -49,10 +51,19 @@ struct Site {
 
 /// A store in PostgreSQL that this process has all rows of: its writer, without HTTP.
 struct Inner {
+    url: String,
     store: Arc<Store>,
     own: Request,
-    /// One for each of many accounts.
-    all: Vec<Request>,
+    /// Many accounts that may place a call.
+    all: Vec<Placing>,
+}
+
+/// An account that may place a call.
+struct Placing {
+    account: u32,
+    key: String,
+    /// Places one by its assistant.
+    body: String,
 }
 
 /// What creates cost.
@@ -76,8 +87,7 @@ pub fn print() -> Result<bool, Failed> {
     let mut claims = reads(&embedded, &stock.key, &site)?;
     let inner = Inner::new(&folder.0, &site.instance)?;
     claims.extend(creates(&embedded, &stock, &source, &site, &inner, &bare)?);
-    claims.extend(several(&folder.0, &site, &inner, &bare)?);
-    drop(inner);
+    claims.extend(several(&folder.0, &site, inner, &bare)?);
     let alone = commits(&source.data, &[call(&source.key, BODY)], 1, ALONE)?;
     claims.extend(far::far(&folder.0, &site.instance, &alone)?);
     Ok(tell(&claims)?)
@@ -118,17 +128,13 @@ impl Inner {
         Store::init(&url)?;
         let first = stocked(folder, "inner", &url)?;
         let own = call(&first.key, BODY);
-        let all = accounts(&first)?.iter().map(|(key, body)| call(key, body)).collect();
+        let all = accounts(&first)?;
         drop(first);
-        Ok(Self { store: Arc::new(Store::of_url(&url)?), own, all })
+        Ok(Self { store: Arc::new(Store::of_url(&url)?), url, own, all })
     }
 
     fn create(&self, clients: u32) -> Result<f64, Failed> {
         queued(Arc::clone(&self.store), std::slice::from_ref(&self.own), clients)
-    }
-
-    fn create_of_many(&self, clients: u32) -> Result<f64, Failed> {
-        queued(Arc::clone(&self.store), &self.all, clients)
     }
 }
 
@@ -264,12 +270,13 @@ fn creates(
     Ok(claims)
 }
 
-/// Measures many accounts: one node beside bare commits, two nodes beside one, and what one passes on to the other.
-fn several(folder: &Path, site: &Site, inner: &Inner, bare: &Bare) -> Result<Vec<Claim>, Failed> {
+/// Measures many accounts: one lane and two beside bare commits, two nodes beside one, and what one passes on to the other.
+fn several(folder: &Path, site: &Site, inner: Inner, bare: &Bare) -> Result<Vec<Claim>, Failed> {
     let first = &site.first;
     let creates = accounts(first)?;
     let create = |server: &Server, connections: u32| -> Result<f64, Failed> {
-        let creates: Vec<_> = creates.iter().map(|(key, body)| sent("POST", key, "/user/make_call", body)).collect();
+        let creates: Vec<_> =
+            creates.iter().map(|placing| sent("POST", &placing.key, "/user/make_call", &placing.body)).collect();
         // Each connection goes around them from another one.
         let request = move |turn: u64| {
             let at = usize::try_from((turn >> 32) + (turn & u64::from(u32::MAX))).unwrap_or_default();
@@ -279,11 +286,15 @@ fn several(folder: &Path, site: &Site, inner: &Inner, bare: &Bare) -> Result<Vec
     };
     let rows = folder.join("many");
     let same = accounts(&Server::service(&rows)?)?;
-    let requests: Vec<_> = same.iter().map(|(key, body)| call(key, body)).collect();
+    let requests: Vec<_> = same.iter().map(Placing::request).collect();
     let commits = commits(&rows, &requests, GROUP, GROUPS_OF_MANY)?;
-    let turn = |_| Ok([create(first, GROUP)?, inner.create_of_many(GROUP)?, bare.puts(&commits)? * f64::from(GROUP)]);
+    let put = || Ok::<_, Failed>(bare.puts(&commits)? * f64::from(GROUP));
+    let all: Vec<_> = inner.all.iter().map(Placing::request).collect();
+    let turn = |_| Ok([create(first, GROUP)?, queued(Arc::clone(&inner.store), &all, GROUP)?, put()?]);
     let beside = (0..TURNS).map(turn).collect::<Result<Vec<_>, Failed>>()?;
     let alone = middle(&beside, |[served, ..]| *served);
+    let two = TwoLanes::of(inner)?;
+    let in_two = (0..TURNS).map(|_| Ok(two.create(GROUP)? / put()?)).collect::<Result<Vec<_>, Failed>>()?;
     let second = node(folder, "second", &site.url)?;
     let served = "SELECT count(DISTINCT l.node) FROM switchboard.lane l JOIN switchboard.slot s ON s.lane = l.id WHERE NOT l.dead";
     let began = Instant::now();
@@ -304,11 +315,12 @@ fn several(folder: &Path, site: &Site, inner: &Inner, bare: &Bare) -> Result<Vec
     let together = middle(&together, |rate| *rate);
     let mut claims = vec![
         Claim::at_least(
-            format!("Creates by {GROUP} of {ACCOUNTS} accounts over bare commits of the same rows"),
+            format!("Creates by {GROUP} of {ACCOUNTS} accounts over bare commits of the same rows, in two lanes"),
             0.8,
-            middle(&beside, |[_, queued, bare]| queued / bare),
+            middle(&in_two, |ratio| *ratio),
             "",
         ),
+        Claim::stated("The same in one lane", format!("{:.2}", middle(&beside, |[_, queued, bare]| queued / bare))),
         Claim::stated("The same over HTTP, one node", format!("{alone:.0} /s")),
         Claim::at_least("The same by two nodes on the same cores over one", 0.9, together / alone, ""),
     ];
@@ -331,21 +343,29 @@ fn several(folder: &Path, site: &Site, inner: &Inner, bare: &Bare) -> Result<Vec
     Ok(claims)
 }
 
-/// Makes accounts with an assistant each; returns their keys and the body that places a call by that assistant.
-fn accounts(server: &Server) -> Result<Vec<(String, String)>, Failed> {
+impl Placing {
+    /// Returns a request inside this process that places a call.
+    fn request(&self) -> Request {
+        call(&self.key, &self.body)
+    }
+}
+
+/// Makes accounts with an assistant each.
+fn accounts(server: &Server) -> Result<Vec<Placing>, Failed> {
     (0..ACCOUNTS).map(|number| account(server, number)).collect()
 }
 
-fn account(server: &Server, number: usize) -> Result<(String, String), Failed> {
+fn account(server: &Server, number: usize) -> Result<Placing, Failed> {
     let operate = |path: &str, body: String| {
         server.curl_as(&server.admin, "POST", path, &["-H", "Content-Type: application/json", "-d", &body])
     };
     let made = operate("/admin/accounts", json!({ "email": format!("agency{number}@example.com") }).to_string())?;
-    let made = operate(&format!("/admin/accounts/{}/api-keys", made["id"]), json!({ "name": "Key" }).to_string())?;
+    let account = made["id"].as_u64().ok_or("an account has no id")?.try_into()?;
+    let made = operate(&format!("/admin/accounts/{account}/api-keys"), json!({ "name": "Key" }).to_string())?;
     let key = made["api_key"]["token"].as_str().ok_or("an account has no key")?.to_owned();
     let body = assistant("Anna").to_string();
     let made =
         server.curl_as(&key, "POST", "/user/assistant", &["-H", "Content-Type: application/json", "-d", &body])?;
-    let call = json!({ "phone_number": "+40700000001", "assistant_id": made["data"]["id"] }).to_string();
-    Ok((key, call))
+    let body = json!({ "phone_number": "+40700000001", "assistant_id": made["data"]["id"] }).to_string();
+    Ok(Placing { account, key, body })
 }
