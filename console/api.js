@@ -107,8 +107,13 @@ export const remove = (path) => request("DELETE", path);
  * @param {string} path @param {{ query?: Query, accept: string, name: string }} options */
 export async function download(path, { query, accept, name }) {
   const response = await send("GET", path, { query, accept });
+  save(await response.blob(), name);
+}
+
+/** Has the browser save a file. @param {Blob} file @param {string} name */
+export function save(file, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
+  link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

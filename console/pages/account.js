@@ -33,7 +33,7 @@ export default function AccountPage() {
       [text.account.email, row.email],
       [text.account.id, html`<${Copy} value=${row.id} name=${text.account.id} />`],
       [text.account.plan, row.plan],
-      [text.account.balance, money(row.total_balance)],
+      [text.account.balance, row.total_balance ? money(row.total_balance) : text.account.noBalance(money(0))],
       [
         text.account.api,
         html`<${Copy} value=${new URL("api", ROOT).href} name=${text.account.api} /> <a

@@ -1,6 +1,6 @@
 // One campaign: how far it is, its leads, its settings; started and stopped.
 
-import { download, patch, post, remove } from "../api.js";
+import { download, patch, post, remove, save } from "../api.js";
 import { count, label } from "../format.js";
 import { go, route, to } from "../router.js";
 import { answers } from "../schema.js";
@@ -13,6 +13,7 @@ import { useAction, useEvery, useGet } from "../ui/resource.js";
 import { toast } from "../ui/toast.js";
 import { Leads } from "./campaign/leads.js";
 import { Progress } from "./campaign/progress.js";
+import { results } from "./campaign/results.js";
 
 /** @param {{ params: { id: string } }} props */
 export default function CampaignPage({ params: { id } }) {
@@ -26,7 +27,7 @@ export default function CampaignPage({ params: { id } }) {
 /** @param {{ campaign: any, reload: () => Promise<void> }} props */
 function One({ campaign, reload }) {
   const tab = route.value.query.tab ?? "overview";
-  const save = async (/** @type {any} */ body) => {
+  const change = async (/** @type {any} */ body) => {
     const { message } = await patch(`/user/campaigns/${campaign.id}`, body);
     await reload();
     toast(message);
@@ -47,7 +48,7 @@ function One({ campaign, reload }) {
             ? html`<${Json} value=${campaign} name=${text.json} />`
             : tab === "settings"
               ? html`<section class="panel"><div class="body"><${SchemaForm} schema="CampaignChanges"
-                stored=${campaign} draft=${`campaign:${campaign.id}`} save=${save} verb=${text.save} /></div></section>`
+                stored=${campaign} draft=${`campaign:${campaign.id}`} save=${change} verb=${text.save} /></div></section>`
               : html`<${Progress} campaign=${campaign} />`
       }
     <//>`;
@@ -89,6 +90,9 @@ function Top({ campaign, reload }) {
   const [csv, busy] = useAction((/** @type {string} */ path, /** @type {string} */ name) =>
     download(path, { query: { campaign_id: campaign.id }, accept: "text/csv", name }),
   );
+  const [exported, exporting] = useAction(async () =>
+    save(await results(campaign.id), `results-of-campaign-${campaign.id}.csv`),
+  );
   const hasLeads = campaign.leads.total > 0;
   return html`<${Head} title=${campaign.name} up=${["/campaigns", text.campaigns.title]}
     sub=${html`<${Badge} state=${campaign.status} /><a
@@ -98,6 +102,13 @@ function Top({ campaign, reload }) {
     <button type="button" class=${hasLeads ? "primary" : ""} disabled=${turning}
       onClick=${turn}>${runs ? text.campaigns.stop : text.campaigns.start}</button>
     <a class=${hasLeads ? "button" : "button primary"} href=${to(`/campaigns/${campaign.id}/import`)}>${text.campaigns.import}</a>
+    ${
+      hasLeads &&
+      answers("/user/calls", "text/csv") &&
+      html`<button type="button" disabled=${exporting} onClick=${exported}>${
+        exporting ? text.loading : text.campaigns.exportResults
+      }</button>`
+    }
     ${
       answers("/user/leads", "text/csv") &&
       html`<button type="button" disabled=${busy}

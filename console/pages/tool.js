@@ -46,6 +46,12 @@ function argument(type, typed) {
   return typed;
 }
 
+/** A request as it goes over the line. @param {any} request */
+function made({ method, url, headers, body }) {
+  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+  return [`${method} ${url}`, ...lines, ...(body ? ["", body] : [])].join("\n");
+}
+
 /** @param {{ row: any }} props */
 function Test({ row }) {
   const [told, setTold] = useState(/** @type {any} */ (null));
@@ -83,6 +89,8 @@ function Test({ row }) {
       told &&
       html`<div class="stack tight" role="status"><p class="row"><${Badge} state=${told.status < 400 ? "ok" : "failed"}
         words=${String(told.status)} /> <span class="muted">${text.tools.took(span(told.duration_ms))}</span></p>
+      <details class="small"><summary>${text.tools.made}</summary><${Json} value=${made(told.request)}
+        name=${text.tools.made} /></details>
       ${
         told.headers &&
         html`<details class="small"><summary>${text.tools.headers}</summary><${Json}

@@ -8,7 +8,7 @@ import { text } from "../text.js";
 import { html, useState } from "../ui/base.js";
 import { confirm } from "../ui/dialog.js";
 import { useFeed } from "../ui/feed.js";
-import { Await, Badge, Copy, Empty, Head, Json, Notice, Panel, Tabs, Time } from "../ui/parts.js";
+import { Await, Badge, Copy, DeliveryState, Empty, Head, Json, Notice, Panel, Tabs, Time } from "../ui/parts.js";
 import { useAction, useEvery, useGet } from "../ui/resource.js";
 import { Filters, Pager, Table } from "../ui/table.js";
 
@@ -61,7 +61,7 @@ const columns = (resend, busy) => [
   {
     name: text.webhooks.status,
     cell: (row) =>
-      html`<${Badge} state=${row.status} />${
+      html`<${DeliveryState} of=${row} />${
         row.next_attempt_at &&
         html`<p
         class="small muted">${text.webhooks.next} <${Time} at=${row.next_attempt_at} /></p>`

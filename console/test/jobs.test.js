@@ -222,7 +222,41 @@ describe("by keyboard alone", () => {
       "both leads are called",
       30_000,
     );
-    await press(tab, "button", "Export calls (CSV)");
+    // What the page has the browser save.
+    await tab.page.evaluate(() => {
+      const make = URL.createObjectURL.bind(URL);
+      URL.createObjectURL = (/** @type {any} */ file) => {
+        file.text().then((/** @type {string} */ text) => (document.body.dataset.saved = text));
+        return make(file);
+      };
+    });
+    const saved = async () => {
+      await tab.page.waitForFunction(() => document.body.dataset.saved !== undefined);
+      return tab.page.evaluate(() => {
+        const text = document.body.dataset.saved ?? "";
+        delete document.body.dataset.saved;
+        return text;
+      });
+    };
+    const ended = async () => {
+      const { data } = await client(`${service.service}/api`, service.secrets.api_key)("GET", "/user/leads");
+      return data.filter(
+        (/** @type {any} */ lead) =>
+          lead.phone_number.startsWith("+40799") && !["created", "processing"].includes(lead.status),
+      );
+    };
+    await until(async () => (await ended()).length === 2, "both calls are over", 30_000);
+    await press(tab, "button", "Export results (CSV)");
+    const [head, first, second, ...more] = (await saved()).trimEnd().split("\r\n");
+    assert.deepEqual(head.split(",").slice(0, 4), ["lead_id", "contact_of", "phone_number", "status"]);
+    for (const name of ["customer_name", "calls", "call_status", "ended_reason"])
+      assert.ok(head.split(",").includes(name), name);
+    assert.match(first, /^\d+,,'\+40799000001,completed,.*Ana.*,1,\d+,/);
+    // The simulated engine takes numbers that end so for busy.
+    assert.match(second, /'\+40799000002,rescheduled,Ion,,*1,\d+,[^,]+,busy,busy,/);
+    assert.deepEqual(more, []);
+    await press(tab, "button", "Calls (CSV)");
+    assert.match(await saved(), /^id,assistant_name,/);
     await tab.page.waitForFunction(() => !document.querySelector(".toast"), { timeout: 20_000 });
     faultless(tab, "campaign");
   });

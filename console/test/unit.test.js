@@ -11,7 +11,9 @@ import { check, narrowed } from "../checks.js";
 import { duration, hint, label, money, offset, size, span } from "../format.js";
 import { messages } from "../live.js";
 import { course, heard, ticks } from "../pages/call/model.js";
+import { Records, rows } from "../csv.js";
 import { columnOfNumbers, mapped, sample, variable } from "../pages/campaign/mapping.js";
+import { coursesOf, sheet } from "../pages/campaign/results.js";
 import { applies, place } from "../pages/assistant/sections.js";
 import { body, changes, form, initial, loadDocument } from "../schema.js";
 import { files } from "./tools/files.js";
@@ -25,6 +27,66 @@ await loadDocument();
 
 /** @param {number} ms */
 const at = (ms) => new Date(Date.UTC(2026, 10, 28) + ms).toISOString();
+
+describe("a campaign's results", () => {
+  /** @param {any[]} all */
+  async function* each(all) {
+    yield* all;
+  }
+
+  test("are a line for each lead and contact, with what came of the last call", async () => {
+    const call = {
+      created_at: "2026-11-28 10:00:00",
+      answered_by: "human",
+      duration: "30",
+      recording_url: "",
+      evaluation: "",
+    };
+    const calls = await coursesOf(
+      each([
+        {
+          ...call,
+          id: "3",
+          lead_id: "1",
+          status: "completed",
+          ended_reason: "ended",
+          total_cost: "0.2",
+          variables: '{"name":"Ana","slot":"=1+1"}',
+          evaluation: '{"success":true,"summary":"Booked, at nine"}',
+        },
+        { ...call, id: "2", lead_id: "", status: "completed", ended_reason: "ended", total_cost: "9", variables: "{}" },
+        { ...call, id: "1", lead_id: "1", status: "busy", ended_reason: "busy", total_cost: "0.1", variables: "{}" },
+      ]),
+    );
+    const contact = { id: 3, phone_number: "+40700000003", status: "created", variables: { name: "Eva" } };
+    const lines = sheet(
+      [
+        {
+          id: "2",
+          phone_number: "'+40700000002",
+          status: "created",
+          variables: '{"name":"Ion"}',
+          secondary_contacts: JSON.stringify([contact]),
+        },
+        {
+          id: "1",
+          phone_number: "'+40700000001",
+          status: "completed",
+          variables: '{"name":"A"}',
+          secondary_contacts: "[]",
+        },
+      ],
+      calls,
+    );
+    const nothing = "0,,,,,,,,,,";
+    assert.deepEqual(lines, [
+      "lead_id,contact_of,phone_number,status,name,slot,calls,last_call_id,last_call_at,call_status,ended_reason,answered_by,duration,total_cost,recording_url,evaluation.success,evaluation.summary\r\n",
+      `1,,'+40700000001,completed,Ana,'=1+1,2,3,2026-11-28 10:00:00,completed,ended,human,30,0.3,,true,"Booked, at nine"\r\n`,
+      `2,,'+40700000002,created,Ion,,${nothing}\r\n`,
+      `3,2,'+40700000003,created,Eva,,${nothing}\r\n`,
+    ]);
+  });
+});
 
 describe("a call's course", () => {
   const events = [
@@ -223,7 +285,7 @@ describe("columns of a file", () => {
     assert.deepEqual(names("a,b\n"), ["a", "b"]);
     assert.deepEqual(names("a\tb", "tab"), ["a", "b"]);
     assert.deepEqual(names('{"phone_number":"+1"}\n'), []);
-    assert.deepEqual(names(""), [""]);
+    assert.deepEqual(names(""), []);
   });
   test("show what they have, quotes and line ends in cells included", () => {
     const { rows } = sample('a,b\r\n"1 ""one"" ","two\nlines"\r\n\r\n3,4\n5,6\n', "", 3);
@@ -241,6 +303,32 @@ describe("columns of a file", () => {
     assert.equal(guess("Invoice,Due,Reach at\n12345678,2026-12-01,030 123456\n12345679,,nonsense\n"), "Reach at");
     assert.equal(guess("Name,City,Since\nAna,Cluj,2026-12-01\n"), undefined);
   });
+  test("are the same, however the file comes in pieces", async () => {
+    const file = 'a,b\r\n"1 ""one""","two\nlines"\r\n3,ü';
+    const whole = [
+      ["a", "b"],
+      ['1 "one"', "two\nlines"],
+      ["3", "ü"],
+    ];
+    for (let size = 1; size < file.length; size += 1) {
+      const reader = new Records(",");
+      const pieces = Array.from({ length: Math.ceil(file.length / size) }, (_, at) =>
+        file.slice(at * size, (at + 1) * size),
+      );
+      assert.deepEqual(
+        [...pieces.flatMap((piece) => reader.read(piece)), ...reader.rest()],
+        whole,
+        `pieces of ${size}`,
+      );
+    }
+    const found = [];
+    for await (const row of rows(/** @type {any} */ (new Response(file).body))) found.push(row);
+    assert.deepEqual(found, [
+      { a: '1 "one"', b: "two\nlines" },
+      { a: "3", b: "ü" },
+    ]);
+  });
+
   test("become a mapping", () => {
     assert.equal(mapped(["Phone", "Name"], { Phone: "phone_number" }), "Phone:phone_number");
     assert.equal(mapped(["phone_number"], { phone_number: "phone_number" }), undefined);

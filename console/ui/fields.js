@@ -1,6 +1,6 @@
 // One control for each kind of member that the document knows, with its label, its hint and its errors.
 
-import { label } from "../format.js";
+import { count, label } from "../format.js";
 import { text } from "../text.js";
 import { html, useId } from "./base.js";
 import { Items, Variables, Variants } from "./lists.js";
@@ -92,13 +92,23 @@ function Switch({ field, value, path, set, errors, narrow }) {
     ${fixed && html`<p class="rule">${text.form.fixed}</p>`}<${Wrong} path=${path} errors=${errors} /></div>`;
 }
 
+/** Larger bounds are nobody's concern. */
+const BOUND = 1_000_000;
+
+/** Which numbers a field takes. @param {import("../schema.js").Field} field */
+function range({ kind, min, max }) {
+  if (kind !== "number" || min === undefined || max === undefined || max > BOUND) return "";
+  return text.form.range(count(min), count(max));
+}
+
 /** @param {Control} props */
 function Single(props) {
   const { field, path, errors, narrow, bare } = props;
   const id = controlId(path);
   const required = field.required || narrow?.required;
   const allowed = narrow?.allowed;
-  const described = [field.hint && `${id}-hint`, errors[path] && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
+  const hint = [field.hint, range(field)].filter(Boolean).join(" ");
+  const described = [hint && `${id}-hint`, errors[path] && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
   return html`<div class="field">
     <label for=${id} class=${bare ? "visually-hidden" : undefined}>${label(field.name)} ${
       required &&
@@ -106,11 +116,7 @@ function Single(props) {
       class="optional">${text.form.needed}</span>`
     }</label>
     <${Input} ...${props} id=${id} required=${required} described=${described} />
-    ${
-      field.hint &&
-      html`<p class=${bare ? "visually-hidden" : "hint"} id=${`${id}-hint`}><${Hint}
-      words=${field.hint} /></p>`
-    }
+    ${hint && html`<p class=${bare ? "visually-hidden" : "hint"} id=${`${id}-hint`}><${Hint} words=${hint} /></p>`}
     ${allowed && html`<p class="rule">${text.form.only(allowed.map((one) => text.states[one] ?? String(one)))}</p>`}
     <${Wrong} path=${path} errors=${errors} />
   </div>`;
@@ -152,16 +158,13 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
   }
   if (field.kind === "number") {
     return html`<input ...${common} type="text" inputmode=${field.integer ? "numeric" : "decimal"}
-      value=${value ?? ""} placeholder=${range(field)} />`;
+      value=${value ?? ""} />`;
   }
   if (field.name === "timezone") return html`<${Zone} common=${common} value=${value ?? ""} />`;
   const type = field.kind === "secret" ? "password" : /(^|_)email$/.test(field.name) ? "email" : "text";
   return html`<input ...${common} type=${type} autocomplete=${field.kind === "secret" ? "new-password" : "off"}
     value=${value ?? ""} />`;
 }
-
-/** @param {import("../schema.js").Field} field */
-const range = ({ min, max }) => (min !== undefined && max !== undefined && max < 1e6 ? `${min} – ${max}` : undefined);
 
 /** @param {any} props */
 function Choice({ value, required, options, loaded, ...common }) {

@@ -38,6 +38,7 @@ const TONES = {
   "no-answer": "warn",
   stopped: "warn",
   rescheduled: "warn",
+  retrying: "warn",
   "reached-max-retries": "warn",
   draining: "warn",
   ended: "good",
@@ -49,6 +50,10 @@ const TONES = {
 export function Badge({ state, tone, words }) {
   return html`<span class=${`badge ${tone ?? TONES[state] ?? ""}`}>${words ?? text.states[state] ?? state}</span>`;
 }
+
+/** How a webhook's delivery stands: one that failed so far says so. @param {{ of: any }} props */
+export const DeliveryState = ({ of }) =>
+  html`<${Badge} state=${of.status === "pending" && of.attempts.length ? "retrying" : of.status} />`;
 
 /** @param {{ tone?: "bad" | "warn" | "", role?: string, children?: Children }} props */
 export const Notice = ({ tone = "", role, children }) =>

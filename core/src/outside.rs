@@ -246,7 +246,9 @@ impl SendError {
     pub fn sentence(self, url: &str, timeout_ms: u64) -> String {
         let url = named(url);
         match self {
-            Self::Refused => format!("{url} may not be reached from here: its address is not open to requests."),
+            Self::Refused => {
+                format!("{url} may not be reached from here: its address is not public; the operator can allow it.")
+            }
             Self::Unreachable => format!("{url} could not be reached: there was no connection, or it broke off."),
             Self::TimedOut => format!("{url} did not answer within {} s.", timeout_ms.div_ceil(1_000)),
             Self::ShareUsed | Self::Busy => format!("{url} was not asked: too much is asked outside at once."),

@@ -59,6 +59,10 @@ record! {
         value: Option<Json> = any(),
         /// Where the value comes from.
         source: SettingSource = choice::<SettingSource>().required(),
+        /// What it sets.
+        about: String = text(0, 0).required(),
+        /// What holds where nothing is set; null if nothing does.
+        default: Option<String> = text(0, 0),
     }
 }
 

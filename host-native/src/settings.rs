@@ -263,7 +263,13 @@ impl ServeSettings {
             });
             let value = value.and_then(|value| parse(value.to_string().as_bytes()).ok()).map(Json);
             let source = self.sources.get(&name).copied().unwrap_or(SettingSource::Default);
-            Some(ShownSetting { name, value, source })
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            // As people read it in the help.
+            let (about, default) = match help.strip_suffix(']').and_then(|help| help.split_once(" [default: ")) {
+                Some((about, default)) => (about.to_owned(), Some(default.to_owned())),
+                None => (help, None),
+            };
+            Some(ShownSetting { name, value, source, about, default })
         });
         let tables = (!self.llm.is_empty()).then(|| self.endpoints());
         shown.chain(tables).collect()
@@ -277,7 +283,8 @@ impl ServeSettings {
             endpoint.key = endpoint.key.as_ref().map(|_| MASK.to_owned());
         }
         let value = parse(json!(endpoints).to_string().as_bytes()).ok().map(Json);
-        ShownSetting { name: "llm".to_owned(), value, source: SettingSource::File }
+        let about = "Endpoints of single models of the catalogue".to_owned();
+        ShownSetting { name: "llm".to_owned(), value, source: SettingSource::File, about, default: None }
     }
 
     fn over(self, file: Self) -> Self {

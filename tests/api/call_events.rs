@@ -97,7 +97,11 @@ fn an_endpoint_without_an_answer_is_named_with_the_reason() {
     let (mut house, line, held) = answered(&json!({}));
     for (error, status, reason) in [
         (SendError::Unreachable, 502, "could not be reached: there was no connection, or it broke off."),
-        (SendError::Refused, 502, "may not be reached from here: its address is not open to requests."),
+        (
+            SendError::Refused,
+            502,
+            "may not be reached from here: its address is not public; the operator can allow it.",
+        ),
         (SendError::TimedOut, 504, "did not answer within 7 s."),
     ] {
         house.outside(move |_| Err(error));

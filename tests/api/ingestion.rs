@@ -141,7 +141,7 @@ fn a_website_that_cannot_be_read_fails_with_a_reason() {
         ),
         (
             Box::new(|_| Err(SendError::Refused)),
-            "https://a.example/robots.txt may not be reached from here: its address is not open to requests.",
+            "https://a.example/robots.txt may not be reached from here: its address is not public; the operator can allow it.",
         ),
         (Box::new(|_| page(500, "text/plain", "")), "https://a.example/robots.txt answered with status 500."),
         (Box::new(late), "https://a.example/page did not answer within 20 s."),

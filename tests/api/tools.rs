@@ -213,7 +213,7 @@ fn a_test_makes_the_real_request() {
     ]);
     let changes = json!({
         "endpoint": "https://tools.example/{city}", "schema": schema, "timeout": 7,
-        "headers": [{ "name": "X-Key", "value": "k" }],
+        "headers": [{ "name": "X-Key", "value": "k" }, { "name": "Authorization", "value": "Bearer one-two-three" }],
     });
     let id = house.make("/user/tools", &with(tool("weather"), &changes));
     let path = format!("/user/tools/{id}/test");
@@ -237,7 +237,13 @@ fn a_test_makes_the_real_request() {
     let (got, seen) = ask(&mut house, Ok(good.clone()), &json!({}));
     assert_eq!(
         got.expect(200).json,
-        json!({ "status": 201, "duration_ms": 42, "headers": { "content-type": "text/plain" }, "body": "sunny" })
+        json!({
+            "status": 201, "duration_ms": 42, "headers": { "content-type": "text/plain" }, "body": "sunny",
+            "request": {
+                "method": "GET", "url": "https://tools.example/test?days=1&wet=true", "body": "",
+                "headers": { "X-Key": "k", "Authorization": "Bearer ****" },
+            },
+        })
     );
     assert_eq!((seen[0].url.as_str(), seen[0].timeout_ms), ("https://tools.example/test?days=1&wet=true", 7_000));
     assert_eq!(seen[0].headers[0].1.0, "k");

@@ -186,7 +186,9 @@ fn what_fails_is_tried_on_the_published_schedule_then_given_up() {
     assert_eq!(says(2), Some("https://hook.example/x could not be reached: there was no connection, or it broke off."));
     assert_eq!(
         says(3),
-        Some("https://hook.example/x may not be reached from here: its address is not open to requests.")
+        Some(
+            "https://hook.example/x may not be reached from here: its address is not public; the operator can allow it."
+        )
     );
     let ids: Vec<String> = (0..10).map(|at| seen.header(at, "webhook-id")).collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "the id is stable");

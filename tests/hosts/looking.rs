@@ -40,6 +40,13 @@ fn settings_tell_where_they_come_from() {
     ] {
         assert_eq!(of(name), (value, source.to_owned()), "{name}");
     }
+    let told = |name: &str, member: &str| {
+        let found = settings.as_array().and_then(|all| all.iter().find(|one| one["name"] == name));
+        found.expect("every setting is shown")[member].clone()
+    };
+    assert_eq!(told("public-url", "default"), "the request's host");
+    assert_eq!(told("public-url", "about"), "Base of absolute URLs in answers");
+    assert_eq!(told("store-token", "default"), Value::Null);
     let url = format!("{}/admin/settings", server.text("url"));
     assert_eq!(call("GET", &url, server.text("api_key"), None).0, 401, "only the operator sees them");
 }

@@ -9,6 +9,8 @@ import { Json, Notice, Panel } from "../../ui/parts.js";
 /** @typedef {{ role: "user" | "assistant" | "failed", content: string, function_calls?: any[] }} Said */
 
 const MESSAGE_CHARS = 2_000;
+/** The function by which a model searches the assistant's knowledgebase. */
+const SEARCH = "search_knowledgebase";
 
 /** @param {{ row: any }} props */
 export function TryIt({ row }) {
@@ -107,13 +109,23 @@ function Bubble({ of, again }) {
     return html`<div class="bubble failed"><button type="button" class="link"
       onClick=${() => again(of.content)}>${text.assistants.resend}</button></div>`;
   return html`<div class=${`bubble ${of.role}`}>
-    ${(of.function_calls ?? []).map(
-      (call, at) => html`<details key=${at} class="small"><summary>${text.assistants.asked(call.name)}</summary>
-      <div class="stack tight"><strong>${text.assistants.request}</strong><${Json} value=${call.arguments}
-        name=${text.assistants.request} /><strong>${text.assistants.answer}</strong><${Json} value=${call.result}
-        name=${text.assistants.answer} /></div></details>`,
-    )}
+    ${(of.function_calls ?? []).map((call, at) => html`<${call.name === SEARCH ? Searched : Called} key=${at} of=${call} />`)}
     ${of.content}</div>`;
+}
+
+/** What was asked of a tool, and what it answered. @param {{ of: any }} props */
+function Called({ of }) {
+  return html`<details class="small"><summary>${text.assistants.asked(of.name)}</summary>
+    <div class="stack tight"><strong>${text.assistants.request}</strong><${Json} value=${of.arguments}
+      name=${text.assistants.request} /><strong>${text.assistants.answer}</strong><${Json} value=${of.result}
+      name=${text.assistants.answer} /></div></details>`;
+}
+
+/** What was looked for in the knowledgebase, and the passages that were found. @param {{ of: any }} props */
+function Searched({ of }) {
+  const query = of.arguments?.query;
+  return html`<details class="small"><summary>${text.assistants.searched(typeof query === "string" ? query : "")}</summary>
+    <${Json} value=${of.result} name=${text.assistants.passages} /></details>`;
 }
 
 /** @param {{ busy: boolean, tell: (message: string) => void }} props */

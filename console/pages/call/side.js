@@ -6,7 +6,7 @@ import { to } from "../../router.js";
 import { text } from "../../text.js";
 import { html, useEffect, useState } from "../../ui/base.js";
 import { Stacked } from "../../ui/chart.js";
-import { Await, Badge, Facts, Json, Panel, Time } from "../../ui/parts.js";
+import { Await, Badge, DeliveryState, Facts, Json, Panel, Time } from "../../ui/parts.js";
 import { useAction, useEvery, useGet } from "../../ui/resource.js";
 import { outcome, over, why } from "./columns.js";
 import { STAGES } from "./model.js";
@@ -141,7 +141,7 @@ function Deliveries({ call }) {
       ? html`<p class="muted">${text.call.noWebhooks}</p>`
       : data.map(
           (/** @type {any} */ one) => html`<div class="item" key=${one.id}>
-      <div class="row spread"><code>${one.event}</code><${Badge} state=${one.status} /></div>
+      <div class="row spread"><code>${one.event}</code><${DeliveryState} of=${one} /></div>
       <p class="small">${one.url}</p>
       <ul class="list small">${one.attempts.map(
         (/** @type {any} */ attempt) => html`<li>

@@ -1,5 +1,7 @@
 // Columns of a file and what they become. Pure.
 
+import { records } from "../../csv.js";
+
 /** Digits that a telephone number has at least. */
 const DIGITS_MIN = 7;
 const DATE = /^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})\b/;
@@ -20,29 +22,6 @@ export function sample(start, separator, most) {
 function found(text) {
   const header = (/** @type {string} */ by) => records(text, by, 1)[0]?.length ?? 0;
   return [",", ";", "\t"].reduce((best, one) => (header(one) > header(best) ? one : best));
-}
-
-/** Records of a CSV file, whose cells may be quoted. @param {string} text @param {string} by @param {number} most */
-function records(text, by, most) {
-  const found = [[""]];
-  let quoted = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const [one, row] = [text[at], found[found.length - 1]];
-    if (quoted) {
-      if (one !== '"') row[row.length - 1] += one;
-      else if (text[at + 1] !== '"') quoted = false;
-      else {
-        row[row.length - 1] += one;
-        at += 1;
-      }
-    } else if (one === '"') quoted = true;
-    else if (one === by) row.push("");
-    else if (one === "\n") {
-      if (found.length === most) return found;
-      found.push([""]);
-    } else if (one !== "\r") row[row.length - 1] += one;
-  }
-  return found;
 }
 
 /** The column that most likely has the telephone numbers, by its name and by what it has. @param {Sample} of */

@@ -11,12 +11,15 @@ export default function Settings() {
   return html`<${Head} title=${text.operator.settings} /><p class="muted">${text.operator.settingsWords}</p>
     <section class="panel" aria-label=${text.operator.settings}><${Await} of=${list}>${(/** @type {any} */ { data }) =>
       html`<${Table} label=${text.operator.settings} rows=${data} columns=${[
-        { name: text.operator.setting, cell: (/** @type {any} */ row) => html`<code>${row.name}</code>` },
+        {
+          name: text.operator.setting,
+          cell: (/** @type {any} */ row) => html`<code>${row.name}</code><p class="small muted">${row.about}</p>`,
+        },
         {
           name: text.operator.value,
           cell: (/** @type {any} */ row) =>
             row.value === null
-              ? html`<span class="muted">${text.operator.standard}</span>`
+              ? html`<span class="muted">${row.default ?? text.operator.notSet}</span>`
               : html`<code>${typeof row.value === "string" ? row.value : JSON.stringify(row.value)}</code>`,
           clip: true,
         },

@@ -1,16 +1,18 @@
-// Pictures of the pages into docs/console/: those that show most, light and dark, wide and narrow. `--all DIR` writes
-// every page there, to be looked at.
+// Pictures of each page into docs/console/: wide and narrow, light and dark, as they fit on a screen. `--whole DIR` writes
+// the whole pages there, to be looked at.
 
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { go, launch, open, press, signIn, signInOperator } from "./browser.js";
 import { bring, play } from "./engine.js";
 import { start } from "./service.js";
 import { fill, OPERATED } from "./world.js";
 
-const all = process.argv.includes("--all");
-const folder = all
-  ? process.argv[process.argv.indexOf("--all") + 1]
+const whole = process.argv.includes("--whole");
+const folder = whole
+  ? process.argv[process.argv.indexOf("--whole") + 1]
   : fileURLToPath(new URL("../../../docs/console/", import.meta.url));
 
 const service = await start();
@@ -19,7 +21,7 @@ const call = await bring(service, world.assistants.anna);
 await play(call);
 const browser = await launch();
 
-/** @typedef {{ name: string, path: string, dark?: boolean, narrow?: boolean, act?: (tab: import("./browser.js").Tab) => Promise<void> }} Picture */
+/** @typedef {{ name: string, path: string, act?: (tab: import("./browser.js").Tab) => Promise<void> }} Picture */
 
 /** A conversation with a tool and a passage. @param {import("./browser.js").Tab} tab */
 async function talk({ page }) {
@@ -30,86 +32,73 @@ async function talk({ page }) {
   await page.waitForFunction(() => document.querySelectorAll(".bubble").length >= 3);
 }
 
-/** @type {Picture[]} */
-const few = [
-  { name: "home", path: "/" },
-  { name: "home-dark", path: "/", dark: true },
-  { name: "home-narrow", path: "/", narrow: true },
-  { name: "call", path: `/calls/${call.id}` },
-  { name: "call-dark", path: `/calls/${call.id}`, dark: true },
-  { name: "call-narrow", path: `/calls/${call.id}`, narrow: true },
-  { name: "calls", path: "/calls" },
-  { name: "assistant", path: `/assistants/${world.assistants.anna}`, act: talk },
-  { name: "campaign", path: `/campaigns/${world.campaign}` },
-  { name: "campaign-dark-narrow", path: `/campaigns/${world.campaign}`, dark: true, narrow: true },
-  { name: "knowledge", path: `/knowledge/${world.knowledge}` },
-];
-
-/** Every page, wide and light; narrow and dark. @type {Picture[]} */
-const many = [
-  "/",
-  "/calls",
-  `/calls/${call.id}`,
-  `/calls/${call.id}?tab=events`,
-  `/calls/${world.calls.tool}`,
-  "/assistants",
-  "/assistants/new",
-  `/assistants/${world.assistants.anna}`,
-  "/campaigns",
-  `/campaigns/${world.campaign}`,
-  `/campaigns/${world.campaign}?tab=leads`,
-  `/campaigns/${world.campaign}/leads/1`,
-  `/campaigns/${world.campaign}/import`,
-  "/numbers",
-  `/numbers/trunks/${world.numbers.trunk}`,
-  "/knowledge",
-  `/knowledge/${world.knowledge}`,
-  "/tools",
-  `/tools/${world.tools.slots}`,
-  "/webhooks",
-  "/webhooks?tab=feed",
-  "/do-not-call",
-  "/keys",
-  "/account",
-].flatMap((path) => [
-  { path, name: named(path) },
-  { path, name: `${named(path)}-narrow`, narrow: true, dark: true },
-]);
-
-/** @type {Picture[]} */
-const operating = all
-  ? OPERATED.map((path) => ({ path, name: named(path) }))
-  : [{ name: "operator-queues", path: "/operator/queues" }];
-
-/** @param {string} path */
-function named(path) {
-  return path.replace(/^\//, "").replace(/[/?=]/g, "-") || "home";
+/** A spreadsheet whose columns are about to become variables. @param {import("./browser.js").Tab} tab */
+async function choose({ page }) {
+  const file = join(mkdtempSync(join(tmpdir(), "leads-")), "patients.csv");
+  writeFileSync(file, "Name;Mobile;Due on\nAna Popescu;+40700000011;2026-12-01\nIon Ionescu;+40700000012;2026-12-03\n");
+  const input = /** @type {import("puppeteer-core").ElementHandle<HTMLInputElement> | null} */ (
+    await page.waitForSelector("input[type=file]")
+  );
+  await input?.uploadFile(file);
+  await page.waitForSelector("main table");
 }
+
+/** @type {Picture[]} */
+const pages = [
+  { name: "home", path: "/" },
+  { name: "calls", path: "/calls" },
+  { name: "call", path: `/calls/${call.id}` },
+  { name: "call-events", path: `/calls/${call.id}?tab=events` },
+  { name: "call-with-tools", path: `/calls/${world.calls.tool}` },
+  { name: "assistants", path: "/assistants" },
+  { name: "assistant-new", path: "/assistants/new" },
+  { name: "assistant", path: `/assistants/${world.assistants.anna}`, act: talk },
+  { name: "campaigns", path: "/campaigns" },
+  { name: "campaign", path: `/campaigns/${world.campaign}` },
+  { name: "campaign-leads", path: `/campaigns/${world.campaign}?tab=leads` },
+  { name: "lead", path: `/campaigns/${world.campaign}/leads/1` },
+  { name: "import", path: `/campaigns/${world.campaign}/import`, act: choose },
+  { name: "numbers", path: "/numbers" },
+  { name: "trunk", path: `/numbers/trunks/${world.numbers.trunk}` },
+  { name: "knowledge", path: "/knowledge" },
+  { name: "knowledgebase", path: `/knowledge/${world.knowledge}` },
+  { name: "tools", path: "/tools" },
+  { name: "tool", path: `/tools/${world.tools.slots}` },
+  { name: "webhooks", path: "/webhooks" },
+  { name: "webhooks-feed", path: "/webhooks?tab=feed" },
+  { name: "do-not-call", path: "/do-not-call" },
+  { name: "keys", path: "/keys" },
+  { name: "account", path: "/account" },
+];
+const operating = OPERATED.map((path) => ({ path, name: path.slice(1).replace("/1", "").replaceAll("/", "-") }));
 
 /** @param {import("./browser.js").Tab} tab @param {Picture[]} pictures */
 async function take(tab, pictures) {
   const { page } = tab;
-  for (const { name, path, dark, narrow, act } of pictures) {
-    await page.setViewport(narrow ? { width: 390, height: 844 } : { width: 1360, height: 900 });
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
-    await go(tab, path);
-    await act?.(tab);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    await page.screenshot({
-      path: `${folder}/${name}.webp`,
-      type: "webp",
-      quality: 82,
-      fullPage: all || name.startsWith("call"),
-    });
+  for (const { name, path, act } of pictures) {
+    for (const narrow of [false, true]) {
+      for (const dark of [false, true]) {
+        await page.setViewport(narrow ? { width: 390, height: 844 } : { width: 1360, height: 900 });
+        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
+        // What was done on a page does not need to be done again for its other colours.
+        if (!dark) {
+          await go(tab, path);
+          await act?.(tab);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        const file = [name, narrow && "narrow", dark && "dark"].filter(Boolean).join("-");
+        await page.screenshot({ path: `${folder}/${file}.webp`, type: "webp", quality: 75, fullPage: whole });
+      }
+    }
   }
 }
 
-if (!all) rmSync(folder, { recursive: true, force: true });
+rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 try {
   const tab = await open(browser, service.url);
   await signIn(tab, service.secrets);
-  await take(tab, all ? many : few);
+  await take(tab, pages);
   const other = await open(browser, service.url);
   await signInOperator(other, service.secrets.admin_token);
   await take(other, operating);

@@ -5,7 +5,6 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::talk::{SEARCH, Talk};
-use crate::assistant::tables::KnowledgeMode;
 use crate::engine::Calendar;
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
@@ -96,8 +95,7 @@ fn told(asked: &ToolRequest, answer: &Answer) -> String {
 }
 
 fn search(account: Scope<'_>, talk: &Talk, arguments: &Value) -> Result<String, Halt> {
-    let searches = talk.assistant.knowledgebase_mode == KnowledgeMode::FunctionCall;
-    let Some(base) = talk.knowledgebase(account).filter(|_| searches) else { return Ok(NO_FUNCTION.into()) };
+    let Some(base) = talk.knowledgebase(account).filter(|_| talk.searches()) else { return Ok(NO_FUNCTION.into()) };
     let Some(query) = arguments.member("query").map(plain).filter(|query| !query.trim().is_empty()) else {
         return Ok(NO_QUERY.into());
     };

@@ -8,7 +8,7 @@ use super::carry;
 use super::follow::Frames;
 use super::rows::{ConversationMessage, MadeCall};
 use super::tables::Role;
-use super::talk::Talk;
+use super::talk::{SEARCH, Talk};
 use crate::http::ctx::Ctx;
 use crate::http::refusal::{Halt, Refusal};
 use crate::json::Value;
@@ -191,12 +191,12 @@ impl TurnCourse<'_, '_> {
             Some(base) => carry::passages(self.account, base, message.into())?,
             None => None,
         };
-        let results: Vec<String> = said.calls.iter().map(|call| call.result.clone()).collect();
         Ok(simulated(&Simulated {
             message,
             functions,
+            search: self.talk.searches().then_some(SEARCH),
             passage: passage.as_deref(),
-            results: &results,
+            made: said.calls.last().map(|call| (&*call.name, &*call.result)),
             assistant_name: &self.talk.assistant.name,
         }))
     }

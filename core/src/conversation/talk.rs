@@ -99,6 +99,11 @@ impl Talk {
         Ok(Some(Texts { system, greeting: texts.greeting.unwrap_or_default() }))
     }
 
+    /// Returns whether the model searches a knowledgebase, rather than that it reads it in its prompt.
+    pub fn searches(&self) -> bool {
+        self.assistant.knowledgebase_mode == KnowledgeMode::FunctionCall
+    }
+
     /// Returns the local id of its knowledgebase.
     pub fn knowledgebase(&self, account: Scope<'_>) -> Option<u32> {
         self.assistant.knowledgebase_id.and_then(|id| id::local(account.space(), id))
@@ -113,7 +118,7 @@ impl Talk {
                 functions.extend(calendar_functions(calendar));
             }
         }
-        if self.assistant.knowledgebase_mode == KnowledgeMode::FunctionCall && self.knowledgebase(account).is_some() {
+        if self.searches() && self.knowledgebase(account).is_some() {
             let about = "Searches the knowledgebase for what the customer asks about.";
             functions.push(schema_of(SEARCH, about, &[("query", "string", "What to look for")]));
         }

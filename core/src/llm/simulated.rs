@@ -1,5 +1,5 @@
 //! The simulated model, which answers where the operator configured none: deterministic, and it says that it is one. It
-//! greets, quotes the knowledgebase, and calls a function that is named by its words.
+//! greets, searches and quotes the knowledgebase, and calls a function that is named by its words.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -19,26 +19,29 @@ pub struct Simulated<'a> {
     pub message: &'a str,
     /// Functions that it may call, as a model has them.
     pub functions: &'a Value,
+    /// Name of the function that searches the knowledgebase, if it is one of them.
+    pub search: Option<&'a str>,
     /// Best passages of the knowledgebase for the message.
     pub passage: Option<&'a str>,
-    /// Results of the function calls of this turn, oldest first.
-    pub results: &'a [String],
+    /// Name and result of the last function call of this turn.
+    pub made: Option<(&'a str, &'a str)>,
     /// Name of the assistant.
     pub assistant_name: &'a str,
 }
 
 /// Answers.
 pub fn simulated(heard: &Simulated<'_>) -> ChatAnswer {
-    let Simulated { assistant_name, results, passage, .. } = heard;
-    if results.is_empty()
-        && let Some(call) = call(heard)
+    let Simulated { assistant_name, search, passage, made, .. } = heard;
+    if made.is_none()
+        && let Some(function) = named(heard).or_else(|| function(heard, (*search)?))
+        && let Some(call) = call(function, heard.message)
     {
         return ChatAnswer { text: String::new(), calls: Vec::from([call]), is_streamed: false };
     }
-    let says = match (results.last(), passage) {
-        (Some(result), _) => format!("The function answered: {}", quoted(result)),
-        (None, Some(passage)) => format!("The knowledgebase says: {}", quoted(passage)),
-        (None, None) => "Hello! Ask what the knowledgebase knows, or name a function by its words.".into(),
+    let says = match (made, passage) {
+        (Some((name, result)), _) if Some(*name) != *search => format!("The function answered: {}", quoted(result)),
+        (_, Some(passage)) => format!("The knowledgebase says: {}", quoted(passage)),
+        (_, None) => "Hello! Ask what the knowledgebase knows, or name a function by its words.".into(),
     };
     let text = format!("This is the simulated model of {assistant_name}; it reads no prompt. {says}");
     ChatAnswer { text, calls: Vec::new(), is_streamed: false }
@@ -48,21 +51,31 @@ fn quoted(text: &str) -> String {
     text.chars().take(QUOTED_CHARS_MAX).collect()
 }
 
-/// Returns the call of the function all of whose words the message has: that with the most, the first of several.
-fn call(heard: &Simulated<'_>) -> Option<FunctionCall> {
+/// Returns the function all of whose words the message has: that with the most, the first of several.
+fn named<'a>(heard: &Simulated<'a>) -> Option<&'a Value> {
     let said = words(heard.message);
     let mut best: Option<(usize, &Value)> = None;
     for function in heard.functions.as_list().unwrap_or_default() {
-        let Some(name) = function.member("name").and_then(Value::as_text) else { continue };
+        let Some(name) = name(function) else { continue };
         let own = words(&name.replace('_', " "));
         if !own.is_empty() && own.is_subset(&said) && best.is_none_or(|(most, _)| own.len() > most) {
             best = Some((own.len(), function));
         }
     }
-    let (_, function) = best?;
-    let name = function.member("name")?.as_text()?.to_string();
-    let arguments = String::from_utf8(arguments(function, heard.message).to_json()).unwrap_or_default();
-    Some(FunctionCall { id: "call_0".into(), name, arguments })
+    best.map(|(_, function)| function)
+}
+
+fn function<'a>(heard: &Simulated<'a>, called: &str) -> Option<&'a Value> {
+    heard.functions.as_list()?.iter().find(|function| name(function) == Some(called))
+}
+
+fn name(function: &Value) -> Option<&str> {
+    function.member("name").and_then(Value::as_text)
+}
+
+fn call(function: &Value, message: &str) -> Option<FunctionCall> {
+    let arguments = String::from_utf8(arguments(function, message).to_json()).unwrap_or_default();
+    Some(FunctionCall { id: "call_0".into(), name: name(function)?.to_string(), arguments })
 }
 
 fn words(text: &str) -> BTreeSet<String> {
@@ -109,33 +122,47 @@ mod tests {
     use crate::json;
 
     const FUNCTIONS: &[u8] = br#"[{"name":"look_up_order","description":"d","parameters":{"type":"object","required":["number","express","city"],
-        "properties":{"number":{"type":"number"},"express":{"type":"boolean"},"city":{"type":"string"}}}},{"name":"look_up"}]"#;
+        "properties":{"number":{"type":"number"},"express":{"type":"boolean"},"city":{"type":"string"}}}},{"name":"look_up"},
+        {"name":"search","parameters":{"type":"object","required":["query"],"properties":{"query":{"type":"string"}}}}]"#;
 
-    fn said(message: &str, passage: Option<&str>, results: &[String]) -> ChatAnswer {
+    fn said(message: &str, passage: Option<&str>, made: Option<(&str, &str)>) -> ChatAnswer {
         let functions = json::parse(FUNCTIONS).expect("JSON");
-        simulated(&Simulated { message, functions: &functions, passage, results, assistant_name: "Anna" })
+        let search = passage.map(|_| "search");
+        simulated(&Simulated { message, functions: &functions, search, passage, made, assistant_name: "Anna" })
     }
 
     #[test]
     fn it_says_what_it_is() {
-        for answer in
-            [said("Hi", None, &[]), said("Hi", Some("We open at nine."), &[]), said("Hi", None, &["ok".into()])]
-        {
+        let searched = Some(("search", "We open at nine."));
+        for answer in [
+            said("Hi", None, None),
+            said("Hi", Some("We open at nine."), searched),
+            said("Hi", None, Some(("look_up", "ok"))),
+        ] {
             assert!(answer.text.starts_with("This is the simulated model of Anna"), "{}", answer.text);
         }
-        assert!(said("Hi", Some("We open at nine."), &[]).text.ends_with("We open at nine."));
-        assert!(said("Hi", Some(&"x".repeat(900)), &[]).text.chars().count() < 620);
+        let answer = said("Hi", Some("We open at nine."), searched);
+        assert!(answer.text.ends_with("The knowledgebase says: We open at nine."), "{}", answer.text);
+        assert!(said("Hi", Some(&"x".repeat(900)), searched).text.chars().count() < 620);
     }
 
     #[test]
     fn a_function_is_called_by_its_words_and_once() {
-        let answer = said("Please LOOK my order up: number=7, city: Iasi", None, &[]);
+        let answer = said("Please LOOK my order up: number=7, city: Iasi", None, None);
         assert_eq!(answer.calls[0].name, "look_up_order");
         assert_eq!(answer.calls[0].arguments, r#"{"number":7,"express":true,"city":"Iasi"}"#);
-        assert_eq!(said("look it up", None, &[]).calls[0].name, "look_up");
-        assert!(said("look away", None, &[]).calls.is_empty());
-        let again = said("look up order", None, &["sent".into()]);
+        assert_eq!(said("look it up", None, None).calls[0].name, "look_up");
+        assert!(said("look away", None, None).calls.is_empty());
+        let again = said("look up order", None, Some(("look_up_order", "sent")));
         assert!(again.calls.is_empty() && again.text.ends_with("The function answered: sent"));
+    }
+
+    #[test]
+    fn the_knowledgebase_is_searched_for_what_names_no_function() {
+        let answer = said("When do you open?", Some("We open at nine."), None);
+        assert_eq!((&*answer.calls[0].name, &*answer.text), ("search", ""));
+        assert_eq!(answer.calls[0].arguments, r#"{"query":"When do you open?"}"#);
+        assert_eq!(said("look it up", Some("We open at nine."), None).calls[0].name, "look_up");
     }
 
     #[test]
@@ -147,7 +174,7 @@ mod tests {
             (", phone_number=5 capacity: 8 number=-3", r#"{"number":-3,"express":true,"city":"test"}"#),
             (" number=many express=perhaps city=", r#"{"number":1,"express":true,"city":"test"}"#),
         ] {
-            assert_eq!(said(&format!("look up order{says}"), None, &[]).calls[0].arguments, arguments, "{says}");
+            assert_eq!(said(&format!("look up order{says}"), None, None).calls[0].arguments, arguments, "{says}");
         }
     }
 }

@@ -167,11 +167,16 @@ pub fn test(ctx: &Ctx<'_>) -> Handled {
     let arguments = request::samples(&tool, &given.0);
     let asked = ToolRequest::of(&tool, &arguments, &Values::without_call(&zone, ctx.now))?;
     let answer = asked.response(ctx.ask(|| asked.work())?)?;
-    let headers = answer.headers.into_iter().map(|(name, value)| (name, Value::Text(value))).collect();
     Ok(Reply::ok(&ToolTest {
         status: answer.status.into(),
         duration_ms: answer.duration_ms,
-        headers: Some(Json(Value::Object(Members(headers)))),
+        headers: Some(by_name(answer.headers)),
         body: String::from_utf8_lossy(&answer.body).into_owned(),
+        request: asked.shown(),
     }))
+}
+
+/// Returns headers as an object, by name.
+fn by_name(headers: impl IntoIterator<Item = (String, String)>) -> Json {
+    Json(Value::Object(Members(headers.into_iter().map(|(name, value)| (name, Value::Text(value))).collect())))
 }

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-use super::tables::{BodyFormat, StaticField};
+use super::tables::{BodyFormat, StaticField, TestedRequest};
 use super::values::{Values, plain};
-use super::{Parameter, ParameterType, Tool, ToolHeader};
+use super::{Parameter, ParameterType, Tool, ToolHeader, by_name};
 use crate::http::refusal::{Halt, Refusal};
 use crate::json::{JsonNumber, Members, ToJson, Value};
 use crate::limits::{TOOL_REPLY_BYTES_MAX, TOOL_REQUEST_BYTES_MAX, URL_MAX};
@@ -109,6 +109,17 @@ impl ToolRequest {
         };
         let says = error.sentence(&self.out.url, self.out.timeout_ms);
         Err(if error == SendError::TimedOut { Refusal::GatewayTimeout(says) } else { Refusal::BadGateway(says) })
+    }
+
+    /// Returns the request as people see it.
+    pub fn shown(&self) -> TestedRequest {
+        let headers = self.out.headers.iter().map(|(name, value)| (name.clone(), self.masked(&value.0)));
+        TestedRequest {
+            method: self.out.method.into(),
+            url: self.out.url.clone(),
+            headers: Some(by_name(headers)),
+            body: String::from_utf8_lossy(&self.out.body).into_owned(),
+        }
     }
 
     /// Returns a text of the endpoint with the secrets of the request's headers masked.

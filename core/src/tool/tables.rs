@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::limits::{ENTRIES_MAX, URL_MAX};
-use crate::record::{Iso, Json, Secret, Variables, any, boolean, choice, format, id, int, iso, list, text, variables};
+use crate::record::{
+    Iso, Json, Secret, Variables, any, boolean, choice, format, id, int, iso, list, object, text, variables,
+};
 use crate::{choice, record};
 
 choice! {
@@ -149,6 +151,20 @@ record! {
 }
 
 record! {
+    /// The request that a test made.
+    pub struct TestedRequest {
+        /// HTTP method.
+        method: String = text(0, 0).required(),
+        /// URL with its placeholders filled in.
+        url: String = text(0, 0).required(),
+        /// Headers, by name; what of their values is secret is masked.
+        headers: Option<Json> = any(),
+        /// Body; empty for none.
+        body: String = text(0, 0).required(),
+    }
+}
+
+record! {
     /// Answer of a tool's endpoint to a test.
     pub struct ToolTest {
         /// HTTP status of the answer.
@@ -159,5 +175,7 @@ record! {
         headers: Option<Json> = any(),
         /// Body of the answer, cut at 1 MiB.
         body: String = text(0, 0).required(),
+        /// The request that was made.
+        request: TestedRequest = object::<TestedRequest>().required(),
     }
 }
