@@ -43,6 +43,9 @@ pub struct ServeSettings {
     /// Where other nodes reach that address, HOST:PORT [default: the address itself]
     #[arg(long, env = "SWITCHBOARD_NODE_ADDRESS", value_name = "HOST:PORT")]
     pub node_address: Option<String>,
+    /// How a node makes sure that what it read is true [default: leased]
+    #[arg(long, env = "SWITCHBOARD_READS", value_name = "HOW")]
+    pub reads: Option<ReadsName>,
     /// TOML file with settings of the same names
     #[arg(long, env = "SWITCHBOARD_CONFIG", value_name = "FILE")]
     #[serde(skip_deserializing)]
@@ -200,6 +203,16 @@ pub enum CarrierName {
     Twilio,
 }
 
+/// How a node makes sure that what it read is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadsName {
+    /// By its lease, without a round trip: the clocks of two machines must not run at rates that differ by half.
+    Leased,
+    /// By a round trip to the database: no clock takes part.
+    Confirmed,
+}
+
 /// Built-in engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -295,6 +308,7 @@ impl ServeSettings {
             store: self.store.or(file.store),
             node_listen: self.node_listen.or(file.node_listen),
             node_address: self.node_address.or(file.node_address),
+            reads: self.reads.or(file.reads),
             config: self.config,
             ready_file: self.ready_file.or(file.ready_file),
             egress_allow: list(self.egress_allow, file.egress_allow),

@@ -217,6 +217,12 @@ impl Store {
         self.backend.confirm()
     }
 
+    /// Confirms the same, and where reads are not confirmed by a lease asks where rows are kept.
+    pub async fn confirmed(&self) -> Result<(), StoreError> {
+        self.backend.confirm()?;
+        if self.backend.confirms_reads() { self.backend.load(Vec::new()).await } else { Ok(()) }
+    }
+
     /// Returns whether shared rows are still as they were after this change of them, see [`Snapshot::shared`]. If not,
     /// the next snapshot shows them.
     pub async fn is_current(&self, shared: i64) -> Result<bool, StoreError> {

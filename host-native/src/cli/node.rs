@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use switchboard::serve::{self, Entrance, Front, Routes};
+use switchboard::settings::ReadsName;
 use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, LaneId, Store, StoreEnd};
 use switchboard_core::seed::Seed;
 use tokio::net::TcpListener;
@@ -53,6 +54,7 @@ pub async fn run(process: &Process, url: &str) -> Result<Vec<WriterThread>, Fail
     let reached = reached(process, &for_nodes)?;
     listeners.push((for_nodes, Entrance::Nodes));
     let cluster = block_in_place(|| Cluster::join(url, &reached, Arc::clone(&process.clock)))?;
+    let cluster = cluster.confirming_reads(process.settings.reads == Some(ReadsName::Confirmed));
     let front = Arc::new(process.front()?.passing(cluster.secret(), &reached)?);
     let (stop, stopping) = watch::channel(false);
     let serving = tokio::spawn(serve::serve(Arc::clone(&front), listeners, stopping));

@@ -69,6 +69,11 @@ pub trait Backend: Send + Sync {
         None
     }
 
+    /// Returns whether what was read is confirmed where it is kept, rather than by a lease.
+    fn confirms_reads(&self) -> bool {
+        false
+    }
+
     /// Returns whether it has the rows of all accounts.
     fn is_whole(&self) -> bool {
         true

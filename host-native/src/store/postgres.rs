@@ -16,6 +16,7 @@ mod ownership;
 mod past;
 mod picture;
 mod place;
+mod questions;
 mod recut;
 mod rows;
 mod schema;
@@ -56,6 +57,7 @@ pub use map::{MappedLane, SlotMap};
 pub use nodes::{NodeSign, SharedOut, StoreNode, StoreNodes};
 use picture::{Now, Rows};
 use place::Slots;
+use questions::Questions;
 use rows::KnownRows;
 use shared::{LogPoint, SharedChanges};
 use target::DatabaseTarget;
@@ -105,6 +107,7 @@ struct Node {
     rows: Arc<RwLock<Rows>>,
     lane: Arc<Mutex<Lane>>,
     loader: Mutex<Loader>,
+    questions: Questions,
     /// Commits that the rows at hand have.
     seq: watch::Sender<i64>,
     lease: Lease,
@@ -406,6 +409,10 @@ impl Backend for Postgres {
             row_bytes: rows.known.bytes(),
             lease: self.node.lease.left(),
         })
+    }
+
+    fn confirms_reads(&self) -> bool {
+        self.node.presence.confirms_reads
     }
 
     fn is_whole(&self) -> bool {

@@ -360,12 +360,13 @@ fn account(server: &Server, number: usize) -> Result<Placing, Failed> {
         server.curl_as(&server.admin, "POST", path, &["-H", "Content-Type: application/json", "-d", &body])
     };
     let made = operate("/admin/accounts", json!({ "email": format!("agency{number}@example.com") }).to_string())?;
-    let account = made["id"].as_u64().ok_or("an account has no id")?.try_into()?;
-    let made = operate(&format!("/admin/accounts/{account}/api-keys"), json!({ "name": "Key" }).to_string())?;
+    let id = made["id"].as_u64().ok_or("an account has no id")?;
+    let made = operate(&format!("/admin/accounts/{id}/api-keys"), json!({ "name": "Key" }).to_string())?;
     let key = made["api_key"]["token"].as_str().ok_or("an account has no key")?.to_owned();
     let body = assistant("Anna").to_string();
     let made =
         server.curl_as(&key, "POST", "/user/assistant", &["-H", "Content-Type: application/json", "-d", &body])?;
     let body = json!({ "phone_number": "+40700000001", "assistant_id": made["data"]["id"] }).to_string();
-    Ok(Placing { account, key, body })
+    // Ids of users count from 1, accounts from 0.
+    Ok(Placing { account: u32::try_from(id)? - 1, key, body })
 }

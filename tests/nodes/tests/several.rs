@@ -11,6 +11,7 @@ use switchboard_core::budget::{NODE_CONNECTIONS, PASSED};
 use switchboard_nodes::shares::{second_that_passes_on, wait};
 use switchboard_nodes::streams::follow;
 use switchboard_nodes::{Agency, Site, signal};
+use switchboard_postgres::{Flow, Proxy};
 use switchboard_tests::house::assistant;
 use switchboard_tests::server::{Folder, Server, Starting, call, send};
 
@@ -238,4 +239,27 @@ fn post(node: &Server, path: &str, key: &str, body: &Value) -> Value {
     let (status, made) = call("POST", &format!("{}{path}", node.text("url")), key, Some(body));
     assert!((200..300).contains(&status), "{path}: {status} {made}");
     made
+}
+
+/// While the database is out of reach for a moment a lease answers reads; one that is to be confirmed is not answered.
+#[test]
+fn reads_are_confirmed_by_the_database_where_no_clock_is_trusted() {
+    for (how, answers) in [("leased", true), ("confirmed", false)] {
+        let site = Site::new();
+        let proxy = Proxy::open(site.instance.address(), 1).expect("a proxy");
+        let node = site.begin_with("node", proxy.address(), &["--reads", how]).wait();
+        let (url, key) = (format!("{}/api/user/me", node.text("url")), node.text("api_key"));
+        assert_eq!(call("GET", &url, key, None).0, 200);
+        // Many at once are confirmed together.
+        std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..32).map(|_| scope.spawn(|| call("GET", &url, key, None).0)).collect();
+            assert!(asked.into_iter().all(|one| one.join().expect("an answer") == 200));
+        });
+        [Flow::ToServer, Flow::ToClient].into_iter().for_each(|flow| proxy.swallow(flow));
+        let began = Instant::now();
+        let (status, said) = call("GET", &url, key, None);
+        assert_eq!(status, if answers { 200 } else { 503 }, "{how}, after {:?}: {said}", began.elapsed());
+        proxy.heal().expect("it goes on");
+        wait("reads are not answered again", || call("GET", &url, key, None).0 == 200);
+    }
 }

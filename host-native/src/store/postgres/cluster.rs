@@ -49,6 +49,8 @@ pub(super) struct Presence {
     pub duty: Arc<Duty>,
     /// What its lanes have for rows.
     pub memory: RowMemory,
+    /// Whether each read is confirmed by the database, rather than by a lease.
+    pub confirms_reads: bool,
     /// Whether it takes no more rows.
     is_leaving: Arc<AtomicBool>,
 }
@@ -87,6 +89,7 @@ impl Presence {
             address: address.to_owned(),
             duty: Arc::default(),
             memory: RowMemory::default(),
+            confirms_reads: false,
             is_leaving: Arc::default(),
         })
     }
@@ -127,6 +130,13 @@ impl Cluster {
         let presence = Presence::of(address)?;
         let secret = runtime.block_on(joined(&target, &presence))?;
         Ok(Self { target, driver: Driver::of(runtime), clock, presence, secret })
+    }
+
+    /// Has the database confirm each read, rather than a lease: no clock takes part in it then.
+    #[must_use]
+    pub fn confirming_reads(mut self, confirms: bool) -> Self {
+        self.presence.confirms_reads = confirms;
+        self
     }
 
     /// Returns what nodes of this store know each other by.

@@ -19,6 +19,8 @@ use super::target::DatabaseTarget;
 use super::{DOUBT, Node};
 use crate::store::StoreError;
 
+/// How long a read may wait for its answer before it is tried again on another connection.
+const ANSWERED: Duration = Duration::from_secs(3);
 /// Pause before another try to read.
 const AGAIN: Duration = Duration::from_millis(20);
 
@@ -84,7 +86,18 @@ pub(super) enum Unloaded {
 
 impl Node {
     /// Reads rows, which are at hand then, as are the shared rows as others have changed them before.
-    pub async fn load(&self, mut reads: Vec<Read>) -> Result<(), StoreError> {
+    pub async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
+        let loaded = async {
+            if reads.is_empty() {
+                return self.questions.ask(|| self.load_rows(reads)).await;
+            }
+            self.load_rows(reads).await
+        };
+        let late = |_| StoreError::of("rows cannot be read", &"the database does not answer");
+        tokio::time::timeout(DOUBT, loaded).await.map_err(late)?
+    }
+
+    async fn load_rows(&self, mut reads: Vec<Read>) -> Result<(), StoreError> {
         let until = Instant::now() + DOUBT;
         let is_for_rows = !reads.is_empty();
         loop {
@@ -209,7 +222,7 @@ impl Loader {
 
     /// Reads all of one moment. A scan over rows in several places cannot be read.
     pub async fn load(&mut self, reads: Vec<Read>) -> Result<Loaded, Unloaded> {
-        let answer = self.ask(&reads).await;
+        let answer = answered(self.ask(&reads)).await;
         if answer.is_err() {
             self.loads.close();
         }
@@ -219,7 +232,10 @@ impl Loader {
     /// Reads the changes of shared rows after one, up to a number; `None` if that one is of another past.
     pub async fn since(&mut self, after: LogPoint, to: i64) -> Result<Option<Logged>, String> {
         let logged = match self.loads.get().await {
-            Ok((link, _)) => shared::since(&link.client, after, to).await.map_err(|error| told(&error)),
+            Ok((link, _)) => {
+                let since = async { shared::since(&link.client, after, to).await.map_err(|error| told(&error)) };
+                answered(since).await
+            }
             Err(why) => Err(why),
         };
         if logged.is_err() {
@@ -268,6 +284,11 @@ impl Loader {
         ];
         link.client.query(statement, &parameters).await.map_err(|error| told(&error))
     }
+}
+
+/// Waits for an answer of the database, for so long.
+async fn answered<T>(answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    tokio::time::timeout(ANSWERED, answer).await.unwrap_or_else(|_| Err("the database does not answer".into()))
 }
 
 /// Deals the rows of an answer out to the reads.
