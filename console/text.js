@@ -520,7 +520,8 @@ export const text = {
     complete: "Every placeholder has a value.",
     show: "Show",
     tryIt: "Try it",
-    tryWords: "Talk to the assistant as saved, by text: the same prompt, tools and knowledge as in a call.",
+    tryWords:
+      "Talk to the assistant as saved, by text: the same prompt, tools and knowledge as in a call. Where the operator has named no model, a simulated one answers, and says so.",
     begin: "Begin a conversation",
     restart: "Begin again",
     message: "Message",

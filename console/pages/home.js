@@ -7,7 +7,7 @@ import { has } from "../schema.js";
 import { text } from "../text.js";
 import { html } from "../ui/base.js";
 import { useFeed } from "../ui/feed.js";
-import { Badge, Await, Empty, Figures, Head, Panel } from "../ui/parts.js";
+import { Badge, Await, Empty, Figures, Head, Panel, Sentence } from "../ui/parts.js";
 import { useAction, useEvery, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
 import { callColumns } from "./call/columns.js";
@@ -80,7 +80,7 @@ const rounded = (value) => count(Math.round(value * 10) / 10);
 function Attention({ of }) {
   const href = place(of.reference);
   return html`<li class="row"><${Badge} state="warn" tone="warn" words=${text.attention[of.code] ?? label(of.code)} />
-    <span class="grow">${of.message}</span>${
+    <span class="grow"><${Sentence} words=${of.message} /></span>${
       href &&
       html`<a href=${href}>${text.look}<span
     class="visually-hidden">: ${text.attention[of.code] ?? of.code}</span></a>`

@@ -114,7 +114,7 @@ function useDryRun(path, campaign, settings, fail) {
   useEffect(() => {
     let gone = false;
     setShown(null);
-    if (!settings.file || settings.records === null) return;
+    if (!settings.file || settings.records === null) return fail(null);
     if (settings.of.names.length && !Object.values(settings.roles).includes("phone_number")) {
       return fail(text.imports.noPhone);
     }

@@ -140,6 +140,13 @@ export function Time({ at, where }) {
   return html`<time class="nowrap" dateTime=${at} title=${`${where ?? zone()}, ${ago(at)}`}>${time(at, where)}</time>`;
 }
 
+/** An instant as the service writes it. */
+const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
+/** A sentence of the service, its times as the reader has them. @param {{ words: string }} props */
+export const Sentence = ({ words }) =>
+  words.split(INSTANT).map((part, at) => (at % 2 ? html`<${Time} at=${part} />` : part));
+
 /** A text that copies: an id, which is a number, a token, a URL. @param {{ value: string | number, name: string }} props */
 export function Copy({ value, name }) {
   return html`<span class="copy">${typeof value === "number" && html`<span class="muted small">${text.id}</span>`}<code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)}

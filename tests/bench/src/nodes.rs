@@ -2,6 +2,7 @@
 //! what one passes on to another, two beside one, and what a PostgreSQL that is far away costs.
 
 mod bare;
+mod calls;
 mod far;
 mod lanes;
 
@@ -88,6 +89,7 @@ pub fn print() -> Result<bool, Failed> {
     let inner = Inner::new(&folder.0, &site.instance)?;
     claims.extend(creates(&embedded, &stock, &source, &site, &inner, &bare)?);
     claims.extend(several(&folder.0, &site, inner, &bare)?);
+    claims.extend(calls::calls(&folder.0, &site)?);
     let alone = commits(&source.data, &[call(&source.key, BODY)], 1, ALONE)?;
     claims.extend(far::far(&folder.0, &site.instance, &alone)?);
     Ok(tell(&claims)?)
