@@ -84,7 +84,7 @@ impl LaneWrite {
     pub async fn abort(mut self) -> Result<(), StoreError> {
         let node = &self.ground.node;
         node.confirm()?;
-        if self.ground.is_shared.load(Ordering::Relaxed) {
+        if self.ground.is_shared.load(Ordering::Relaxed) || node.presence.confirms_reads {
             let is_other = node.settle(&mut self.lane).await?;
             node.load(Vec::new()).await?;
             if is_other || node.rows.read().at.shared != self.after {
