@@ -64,10 +64,10 @@ function One({ row, reload }) {
       <${Panel} title=${text.operator.change}><${SchemaForm} schema="ChangedAccount" stored=${row}
         draft=${`operator-account:${row.id}`} show=${(/** @type {string} */ name) => name !== "suspended"} save=${save}
         verb=${text.save} /><//>
-      <${ApiKeys} path=${`${path}/api-keys`} title=${text.operator.keys} />
     </div><${Panel} title=${text.account.facts}><${Facts} of=${[
       [text.operator.plan, row.plan],
       [text.operator.balance, row.balance === null ? text.operator.unmetered : money(row.balance)],
       [text.operator.created, html`<${Time} at=${row.created_at} />`],
-    ]} /><//></div>`;
+    ]} /><//></div>
+    <${ApiKeys} path=${`${path}/api-keys`} title=${text.operator.keys} />`;
 }

@@ -45,18 +45,19 @@ export default function Queues() {
       title=${text.operator.noJobs} words=${text.operator.noJobsWords} />`} /><${Pager} of=${page} />`}<//><//>`;
 }
 
-/** What a job does, and what the API calls it. @param {{ of: string }} props */
-const Work = ({ of }) =>
-  text.operator.work[of]
-    ? html`${text.operator.work[of]} <code class="small muted nowrap">${of}</code>`
-    : html`<code>${of}</code>`;
+/** What a job does, which may lead to its jobs, and what the API calls it. @param {{ of: string, choose?: () => void }} props */
+function Work({ of, choose }) {
+  const known = text.operator.work[of];
+  const words = known ?? html`<code>${of}</code>`;
+  return html`${choose ? html`<button type="button" class="link" onClick=${choose}>${words}</button>` : words}
+    ${known && html` <code class="small muted nowrap">${of}</code>`}`;
+}
 
 /** @returns {import("../../ui/table.js").Column[]} */
 const queueColumns = () => [
   {
     name: text.operator.queue,
-    cell: (row) =>
-      html`<button type="button" class="link" onClick=${() => filter({ kind: row.name })}><${Work} of=${row.name} /></button>`,
+    cell: (row) => html`<${Work} of=${row.name} choose=${() => filter({ kind: row.name })} />`,
   },
   { name: text.operator.waiting, cell: (row) => count(row.waiting), number: true },
   { name: text.operator.running, cell: (row) => count(row.running), number: true },

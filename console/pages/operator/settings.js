@@ -2,6 +2,7 @@
 
 import { text } from "../../text.js";
 import { html } from "../../ui/base.js";
+import { Hint } from "../../ui/fields.js";
 import { Await, Badge, Head } from "../../ui/parts.js";
 import { useGet } from "../../ui/resource.js";
 import { Table } from "../../ui/table.js";
@@ -13,13 +14,14 @@ export default function Settings() {
       html`<${Table} label=${text.operator.settings} rows=${data} columns=${[
         {
           name: text.operator.setting,
-          cell: (/** @type {any} */ row) => html`<code>${row.name}</code><p class="small muted">${row.about}</p>`,
+          cell: (/** @type {any} */ row) =>
+            html`<code>${row.name}</code><p class="small muted"><${Hint} words=${row.about} /></p>`,
         },
         {
           name: text.operator.value,
           cell: (/** @type {any} */ row) =>
             row.value === null
-              ? html`<span class="muted">${row.default ?? text.operator.notSet}</span>`
+              ? html`<span class="muted"><${Hint} words=${row.default ?? text.operator.notSet} /></span>`
               : html`<code>${typeof row.value === "string" ? row.value : JSON.stringify(row.value)}</code>`,
           clip: true,
         },

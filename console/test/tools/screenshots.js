@@ -72,19 +72,20 @@ const pages = [
 ];
 const operating = OPERATED.map((path) => ({ path, name: path.slice(1).replace("/1", "").replaceAll("/", "-") }));
 
+const WIDE = { width: 1360, height: 900 };
+const NARROW = { width: 390, height: 844 };
+
 /** @param {import("./browser.js").Tab} tab @param {Picture[]} pictures */
 async function take(tab, pictures) {
   const { page } = tab;
   for (const { name, path, act } of pictures) {
+    await page.setViewport(WIDE);
+    await go(tab, path);
+    await act?.(tab);
     for (const narrow of [false, true]) {
       for (const dark of [false, true]) {
-        await page.setViewport(narrow ? { width: 390, height: 844 } : { width: 1360, height: 900 });
+        await page.setViewport(narrow ? NARROW : WIDE);
         await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
-        // What was done on a page does not need to be done again for its other colours.
-        if (!dark) {
-          await go(tab, path);
-          await act?.(tab);
-        }
         await new Promise((resolve) => setTimeout(resolve, 300));
         const file = [name, narrow && "narrow", dark && "dark"].filter(Boolean).join("-");
         await page.screenshot({ path: `${folder}/${file}.webp`, type: "webp", quality: 75, fullPage: whole });
