@@ -85,13 +85,13 @@ pub fn replan(
 
 /// Adds a call to those that wait for an engine; its key wakes the claims that wait for a call.
 pub fn enqueue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    let number = account.account_number()?;
     account.other(Space::Root).put(key::waiting(number, mode as u8, call), Vec::new())
 }
 
 /// Adds a call again that an engine gave back. Its key has a value, by which a claim sees that not every engine wants it.
 pub fn requeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    let number = account.account_number()?;
     account.other(Space::Root).put(key::waiting(number, mode as u8, call), NEVER_TRIED.to_vec())
 }
 
@@ -100,19 +100,19 @@ const NEVER_TRIED: [u8; 9] = [0; 9];
 
 /// Removes a call from those that wait for an engine.
 pub fn dequeue(account: Scope<'_>, mode: Mode, call: u32) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    let number = account.account_number()?;
     account.other(Space::Root).delete(key::waiting(number, mode as u8, call))
 }
 
 /// Notes that a call has commands of which no claim of its engine has told; its key wakes the claims that wait.
 pub fn announce(account: Scope<'_>, token: u32, call: u32) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    let number = account.account_number()?;
     account.other(Space::Root).put(key::commanded(token, number, call), Vec::new())
 }
 
 /// Removes that note, if there is one.
 pub fn forget_announced(account: Scope<'_>, token: u32, call: u32) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a call belongs to an account")) };
+    let number = account.account_number()?;
     let (root, at) = (account.other(Space::Root), key::commanded(token, number, call));
     if root.get(at.clone())?.is_some() { root.delete(at) } else { Ok(()) }
 }
@@ -120,7 +120,7 @@ pub fn forget_announced(account: Scope<'_>, token: u32, call: u32) -> Result<(),
 /// Lists a trunk among those of the installation, or not any more; either way the list has a new version, and so it has
 /// when a trunk that stays was changed.
 pub fn list_trunk(account: Scope<'_>, count: u32, is_there: bool) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("a trunk belongs to an account")) };
+    let number = account.account_number()?;
     let root = account.other(Space::Root);
     let at = key::trunk(number, count);
     if is_there {

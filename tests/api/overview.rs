@@ -197,6 +197,8 @@ fn documents_and_registrations_that_fail_are_told() {
     while house.tick().is_some_and(|due| due <= house.now) {}
     let documents = code("documents_failed", &format!("knowledgebase {base}"));
     assert_eq!(codes(&mut house), std::slice::from_ref(&documents));
+    let message = &overview(&mut house)["attention"][0]["message"];
+    assert_eq!(message, "Of the documents of Hours, 1 could not be read: each says why.");
     let id = house.make("/user/phone-numbers/sip-trunks", &trunk("+40700000001"));
     let line = Line::checking(&mut house);
     let refused =

@@ -13,7 +13,7 @@ use crate::http::reply::{ObjectFn, Reply, message};
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::{Object, ToJson};
-use crate::key::{self, Kind, Space};
+use crate::key::{self, Kind};
 use crate::limits::UNPAGED_ROWS_MAX;
 use crate::record;
 use crate::record::{Iso, Rest, Secret, Stored, boolean, format, id, iso, text};
@@ -106,7 +106,7 @@ pub fn make(
     now: Timestamp,
     seed: &Seed,
 ) -> Result<(Token, ShownKey), Stop> {
-    let Space::Account(number) = scope.space() else { return Err(Stop::Corrupt("a key belongs to an account")) };
+    let number = scope.account_number()?;
     let (count, created_at) = scope.allot(Kind::ApiKey, now)?;
     let token = Token::new(TokenKind::ApiKey, number, count, &seed.derive("api-key"));
     let asked = new.expires_at.as_deref().and_then(Timestamp::parse_iso);

@@ -73,6 +73,11 @@ impl AccountFlags {
         Self::from_bytes(Row::private_of(profile)?).ok_or(ProfileRow::DAMAGED)
     }
 
+    /// Returns whether the account is metered and has nothing left.
+    pub fn is_used_up(self) -> bool {
+        self.balance.is_some_and(|balance| balance <= 0)
+    }
+
     /// Returns the state that these flags make.
     pub fn status(self) -> AccountStatus {
         match self {

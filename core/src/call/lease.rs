@@ -116,28 +116,21 @@ pub fn note_commands(account: Scope<'_>, call: u32, has_commands: bool) -> Resul
 pub fn end(account: Scope<'_>, call: u32) -> Result<(), Stop> {
     let Some(lease) = of(account, call)? else { return Ok(()) };
     let memory = root::memory(account);
-    memory.delete(key::lease_due(lease.due, number(account)?, call))?;
+    memory.delete(key::lease_due(lease.due, account.account_number()?, call))?;
     memory.delete(at(account, call)?)
 }
 
 fn put(account: Scope<'_>, call: u32, before: Option<Lease>, lease: Lease) -> Result<Lease, Stop> {
     let memory = root::memory(account);
     if before.is_none_or(|before| before.due != lease.due) {
-        memory.put(key::lease_due(lease.due, number(account)?, call), Vec::new())?;
+        memory.put(key::lease_due(lease.due, account.account_number()?, call), Vec::new())?;
     }
     memory.put(at(account, call)?, lease.to_bytes())?;
     Ok(lease)
 }
 
 fn at(account: Scope<'_>, call: u32) -> Result<Key, Stop> {
-    Ok(key::lease(number(account)?, call))
-}
-
-fn number(account: Scope<'_>) -> Result<u32, Stop> {
-    match account.space() {
-        Space::Account(number) => Ok(number),
-        Space::Root | Space::Memory => Err(Stop::Corrupt("a call belongs to an account")),
-    }
+    Ok(key::lease(account.account_number()?, call))
 }
 
 /// Looks at the leases that may have run out, at most [`LEASES_PER_TICK`], and has the calls whose lease has looked

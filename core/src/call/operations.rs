@@ -134,7 +134,7 @@ pub fn make_call(ctx: &Ctx<'_>) -> Handled {
         errors.add("phone_number", SUPPRESSED);
         return Err(Refusal::Invalid(errors).into());
     }
-    if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+    if Profile::of(account)?.state.is_used_up() {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
     if ctx.setup.config.refuse_without_engine && !attached::any(ctx.root(), ctx.now)? {

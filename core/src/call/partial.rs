@@ -3,7 +3,7 @@
 
 use crate::http::stream::Passing;
 use crate::json::{self, Members, Value};
-use crate::key::{self, Key, Space};
+use crate::key::{self, Key};
 use crate::limits::{PARTIAL_BYTES_MAX, PARTIAL_MILLISECONDS};
 use crate::record;
 use crate::record::{Iso, iso, text};
@@ -67,8 +67,5 @@ fn read(row: &[u8]) -> Option<(Timestamp, &[u8])> {
 }
 
 fn at(account: Scope<'_>, call: u32) -> Result<Key, Stop> {
-    match account.space() {
-        Space::Account(number) => Ok(key::partial(number, call)),
-        Space::Root | Space::Memory => Err(Stop::Corrupt("a call belongs to an account")),
-    }
+    Ok(key::partial(account.account_number()?, call))
 }

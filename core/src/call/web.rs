@@ -108,7 +108,7 @@ pub fn make(ctx: &Ctx<'_>) -> Handled {
     let account = ctx.account();
     let count = ctx.own(new.assistant_id).ok_or(Refusal::NotFound(assistant::MISSING))?;
     let row = account.find(Kind::Assistant, count)?.ok_or(Refusal::NotFound(assistant::MISSING))?;
-    if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+    if Profile::of(account)?.state.is_used_up() {
         return Err(Refusal::Payment("Insufficient balance.".into()).into());
     }
     let AwaitedCall { count, token, expires_at, engine_url } =
@@ -118,7 +118,7 @@ pub fn make(ctx: &Ctx<'_>) -> Handled {
 
 /// Returns whether any engine with a web leg takes browsers of an account now.
 pub fn has_door(ctx: &Ctx<'_>, account: Scope<'_>) -> Result<bool, Stop> {
-    Ok(door(ctx, number_of(account)?)?.is_some())
+    Ok(door(ctx, account.account_number()?)?.is_some())
 }
 
 /// Makes a call between an assistant and whoever shows its token; 503 if no engine takes browsers.
@@ -128,7 +128,7 @@ pub fn await_browser(
     (count, row): (u32, &Row),
     variables: Variables,
 ) -> Result<AwaitedCall, Halt> {
-    let number = number_of(account)?;
+    let number = account.account_number()?;
     let engine_url = door(ctx, number)?.ok_or(Refusal::NoEngine(NO_DOOR))?;
     let mut caller = CallAssistant::of(account, count, row)?;
     caller.number = CallerNumber::Shown(None);
@@ -155,13 +155,6 @@ pub fn await_browser(
     call.save(account, ctx.now)?;
     plan(account, &call)?;
     Ok(AwaitedCall { count, token: Secret(token.text().into()), expires_at: Iso(until), engine_url })
-}
-
-fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
-    match account.space() {
-        Space::Account(number) => Ok(number),
-        _ => Err(Stop::Corrupt("a call belongs to an account")),
-    }
 }
 
 /// Returns where the least loaded engine with a web leg takes browsers of an account.

@@ -341,7 +341,7 @@ fn check_start(ctx: &Ctx<'_>, count: u32, row: &Row) -> Result<(), Halt> {
     if campaign.is_unverified(account)? {
         return Err(Refusal::Unsuccessful(UNVERIFIED.into()).into());
     }
-    if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+    if Profile::of(account)?.state.is_used_up() {
         return Err(Refusal::Unsuccessful(BALANCE.into()).into());
     }
     Ok(())

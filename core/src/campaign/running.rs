@@ -249,7 +249,7 @@ impl DialerCampaign {
             assistant_active: self.has_active_assistant(account)?,
             unverified: self.is_unverified(account)?,
             suspended: state.suspended,
-            solvent: state.balance.is_none_or(|balance| balance > 0),
+            solvent: !state.is_used_up(),
             opening: self.opening(now),
             early: self.starts_at.is_some_and(|at| at > now),
             lines: self.lines,

@@ -20,7 +20,7 @@ use crate::http::reply::Reply;
 use crate::http::route::Handled;
 use crate::id;
 use crate::json::Members;
-use crate::key::{self, Kind, Space, Unique};
+use crate::key::{self, Kind, Unique};
 use crate::limits::VISIT_SECONDS;
 use crate::record::{Iso, Rest, VariableChanges, Variables, is_e164};
 use crate::store::Scope;
@@ -40,7 +40,7 @@ pub fn start(ctx: &Ctx<'_>) -> Handled {
         OpenType::Test => ConversationType::Test,
     };
     let (account, talk) = named(ctx, &body.assistant_id, kind)?;
-    if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+    if Profile::of(account)?.state.is_used_up() {
         return Err(Refusal::Declined(NO_BALANCE.into()).into());
     }
     if ctx.caller.is_none() {
@@ -113,7 +113,7 @@ pub fn begin(
     given: VariableChanges,
     customer: Option<String>,
 ) -> Result<ConversationRow, Halt> {
-    let Space::Account(number) = account.space() else { return Err(Stop::Corrupt("an account has a number").into()) };
+    let number = account.account_number()?;
     visit::begin(account, ctx.now, ctx.caller.is_none())?;
     let (count, at) = account.allot(Kind::Conversation, ctx.now)?;
     let mut variables = match kind {

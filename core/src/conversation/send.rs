@@ -133,7 +133,7 @@ impl ConversationTurn<'_, '_> {
         if !is_again && conversation.is_full() {
             return Err(Refusal::Unprocessable(FULL.into()).into());
         }
-        if is_answered && Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+        if is_answered && Profile::of(account)?.state.is_used_up() {
             return Err((self.payment)(if self.is_stranger { NOT_NOW } else { NO_BALANCE }).into());
         }
         let price_micros = if is_answered { self.price()? } else { 0 };

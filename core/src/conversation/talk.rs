@@ -99,7 +99,7 @@ impl Talk {
         Ok(Some(Texts { system, greeting: texts.greeting.unwrap_or_default() }))
     }
 
-    /// Returns whether the model searches a knowledgebase, rather than that it reads it in its prompt.
+    /// Returns whether the model searches a knowledgebase, rather than reading it in its prompt.
     pub fn searches(&self) -> bool {
         self.assistant.knowledgebase_mode == KnowledgeMode::FunctionCall
     }

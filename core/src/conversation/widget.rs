@@ -38,7 +38,7 @@ pub fn call(ctx: &Ctx<'_>) -> Handled {
     if ctx.caller.is_none() && !settings.voice {
         return Err(missing().into());
     }
-    if Profile::of(account)?.state.balance.is_some_and(|balance| balance <= 0) {
+    if Profile::of(account)?.state.is_used_up() {
         return Err(Refusal::Declined(NO_BALANCE.into()).into());
     }
     if ctx.caller.is_none() {

@@ -107,16 +107,9 @@ fn own_id(task: &[u8]) -> u32 {
     CRC32.checksum(task).max(1)
 }
 
-fn number_of(account: Scope<'_>) -> Result<u32, Stop> {
-    match account.space() {
-        Space::Account(number) => Ok(number),
-        Space::Root | Space::Memory => Err(DAMAGED),
-    }
-}
-
 /// Sets a job aside that has already been removed from its lane.
 pub(crate) fn enter(account: Scope<'_>, mut job: Job) -> Result<(), Stop> {
-    let (root, number) = (root::of(account), number_of(account)?);
+    let (root, number) = (root::of(account), account.account_number()?);
     let (count, at) = root.allot(Kind::Job, account.now())?;
     job.standing = QueuePosition::Aside(count);
     job.put(account)?;
@@ -125,7 +118,7 @@ pub(crate) fn enter(account: Scope<'_>, mut job: Job) -> Result<(), Stop> {
 
 /// Sets aside a job whose bytes are not a task of this release.
 pub(super) fn unknown(account: Scope<'_>, due: Timestamp, task: &[u8]) -> Result<(), Stop> {
-    let (root, number) = (root::of(account), number_of(account)?);
+    let (root, number) = (root::of(account), account.account_number()?);
     let (count, at) = root.allot(Kind::Job, account.now())?;
     let kept = ShownJob {
         id: id_of(number, task),

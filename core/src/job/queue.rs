@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::aside;
 use super::task::{Lane, Task};
-use crate::key::{self, Space};
+use crate::key;
 use crate::limits::ASKING_MAX;
 use crate::root;
 use crate::store::Scope;
@@ -281,7 +281,7 @@ pub(crate) fn is_next(account: Scope<'_>, lane: Lane, at: Timestamp) -> Result<b
 /// Updates the account's next due times in the root space. With too many questions in flight, the asking lane is left
 /// out until an answer arrives or a lease expires.
 pub(crate) fn sync(account: Scope<'_>) -> Result<(), Stop> {
-    let Space::Account(number) = account.space() else { return Err(DAMAGED) };
+    let number = account.account_number()?;
     let head = key::due_head(account.space());
     let old = account.get(head.clone())?.unwrap_or_default();
     let mut new = Vec::with_capacity(8 * Lane::ALL.len());
@@ -310,6 +310,7 @@ pub(crate) fn sync(account: Scope<'_>) -> Result<(), Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Space;
     use crate::memory::Memory;
     use crate::store::Tx;
     use proptest::prelude::*;

@@ -19,3 +19,4 @@ pub use documents::{
 };
 pub use find::{Passage, find, found};
 pub use ingest::{drop_passages, give_up, index, ingest};
+pub use rows::name_of;

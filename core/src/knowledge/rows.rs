@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 
 use super::tables::NewBase;
 use crate::json::ToJson;
+use crate::key::Kind;
 use crate::record;
 use crate::record::{Iso, iso, text};
-use crate::store::Row;
+use crate::store::{Row, Scope};
+use crate::view::Stop;
 
 record! {
     /// A knowledgebase as it is stored.
@@ -33,4 +35,9 @@ impl BaseRow {
     pub fn with(self, new: NewBase, updated_at: Iso) -> Self {
         Self { name: new.name, description: new.description, updated_at, ..self }
     }
+}
+
+/// Returns the knowledgebase's name, or `None` if there is no such knowledgebase.
+pub fn name_of(account: Scope<'_>, count: u32) -> Result<Option<String>, Stop> {
+    account.find(Kind::Knowledgebase, count)?.map(|row| BaseRow::MEMBERS.name.read(&row.public)).transpose()
 }

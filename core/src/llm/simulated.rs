@@ -19,7 +19,7 @@ pub struct Simulated<'a> {
     pub message: &'a str,
     /// Functions that it may call, as a model has them.
     pub functions: &'a Value,
-    /// Name of the function that searches the knowledgebase, if it is one of them.
+    /// Name that a function which searches the knowledgebase has; whether there is one, `functions` says.
     pub search: Option<&'a str>,
     /// Best passages of the knowledgebase for the message.
     pub passage: Option<&'a str>,

@@ -111,7 +111,7 @@ fn enter(
     sms_capable: bool,
     now: Timestamp,
 ) -> Result<u32, Stop> {
-    let Space::Account(owner) = account.space() else { return Err(Stop::Corrupt("a number belongs to an account")) };
+    let owner = account.account_number()?;
     let (count, created_at) = account.allot(Kind::Number, now)?;
     let stored = NumberRow {
         phone_number: number.to_string(),

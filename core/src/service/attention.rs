@@ -143,10 +143,11 @@ fn documents(account: Scope<'_>) -> Result<Vec<Attention>, Stop> {
     let failed = counts(account, Kind::Document, &facets)?;
     let with_some = bases.iter().zip(failed).filter(|(_, failed)| *failed > 0).take(ATTENTION_OF_CODE_MAX);
     let attention = with_some.map(|(base, failed)| {
-        let message = format!("{failed} of its documents could not be read: each says why.");
-        Attention::of(AttentionCode::DocumentsFailed, message, reference(account, "knowledgebase", *base))
+        let name = knowledge::name_of(account, *base)?.unwrap_or_default();
+        let message = format!("Of the documents of {name}, {failed} could not be read: each says why.");
+        Ok(Attention::of(AttentionCode::DocumentsFailed, message, reference(account, "knowledgebase", *base)))
     });
-    Ok(attention.collect())
+    attention.collect()
 }
 
 /// Returns a resource as kind and id.

@@ -273,6 +273,14 @@ impl<'t> Scope<'t> {
         self.space
     }
 
+    /// Returns the number of the account whose rows it reads and writes.
+    pub fn account_number(self) -> Result<u32, Stop> {
+        match self.space {
+            Space::Account(number) => Ok(number),
+            Space::Root | Space::Memory => Err(Stop::Corrupt("rows of an account stand elsewhere")),
+        }
+    }
+
     /// Returns whether the host's disk is full: then work that can wait is postponed.
     pub fn is_disk_full(self) -> bool {
         self.tx.budget.view.is_full()
