@@ -207,9 +207,9 @@ pub enum CarrierName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReadsName {
-    /// By its lease, without a round trip: the clocks of two machines must not run at rates that differ by half.
+    /// By signs of life each second: the clocks of two machines must not run at rates that differ by half.
     Leased,
-    /// By a round trip to the database: no clock takes part.
+    /// By a sign of life after the read: no clock takes part.
     Confirmed,
 }
 

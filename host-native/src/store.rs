@@ -217,10 +217,12 @@ impl Store {
         self.backend.confirm()
     }
 
-    /// Confirms the same, and where reads are not confirmed by a lease asks where rows are kept.
-    pub async fn confirmed(&self) -> Result<(), StoreError> {
-        self.backend.confirm()?;
-        if self.backend.confirms_reads() { self.backend.load(Vec::new()).await } else { Ok(()) }
+    /// Returns once what a snapshot showed is confirmed, but for shared rows; where rows are kept if no lease is enough.
+    pub async fn confirm_read(&self) -> Result<(), StoreError> {
+        match self.backend.confirm_read() {
+            Some(confirmed) => confirmed.await,
+            None => self.backend.confirm(),
+        }
     }
 
     /// Returns whether shared rows are still as they were after this change of them, see [`Snapshot::shared`]. If not,

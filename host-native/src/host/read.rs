@@ -146,11 +146,8 @@ impl Host {
             match read {
                 Err(Failure::Stopped(Stop::Missing(missing))) if !missing.is_empty() => self.load(missing).await?,
                 read => {
-                    let Some(shared) = shared else {
-                        self.store.confirmed().await.map_err(|error| unavailable(&error))?;
-                        return read;
-                    };
-                    self.store.confirm().map_err(|error| unavailable(&error))?;
+                    self.store.confirm_read().await.map_err(|error| unavailable(&error))?;
+                    let Some(shared) = shared else { return read };
                     if self.store.is_current(shared).await.map_err(|error| unavailable(&error))? {
                         return read;
                     }

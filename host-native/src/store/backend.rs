@@ -69,9 +69,9 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// Returns whether what was read is confirmed where it is kept, rather than by a lease.
-    fn confirms_reads(&self) -> bool {
-        false
+    /// Confirms what was read, where rows are kept; `None` if [`Self::confirm`] is enough.
+    fn confirm_read(&self) -> Option<BoxFuture<Result<(), StoreError>>> {
+        None
     }
 
     /// Returns whether it has the rows of all accounts.

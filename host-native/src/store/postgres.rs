@@ -4,6 +4,7 @@
 //! reads ask nobody. A node that could not be heard of for [`LEASE`] stops answering; whoever takes over waits longer.
 
 mod cluster;
+mod coalescer;
 mod duty;
 mod fence;
 mod fill;
@@ -16,7 +17,6 @@ mod ownership;
 mod past;
 mod picture;
 mod place;
-mod questions;
 mod recut;
 mod rows;
 mod schema;
@@ -48,6 +48,7 @@ use crate::seal::KeyId;
 
 use cluster::Presence;
 pub use cluster::{Cluster, ClusterEvent, ClusterEvents};
+use coalescer::Coalescer;
 pub use fence::Id as LaneId;
 use fence::{Changes, Fence, Id, Uncommitted};
 pub use fill::DatabaseFill;
@@ -57,7 +58,6 @@ pub use map::{MappedLane, SlotMap};
 pub use nodes::{NodeSign, SharedOut, StoreNode, StoreNodes};
 use picture::{Now, Rows};
 use place::Slots;
-use questions::Questions;
 use rows::KnownRows;
 use shared::{LogPoint, SharedChanges};
 use target::DatabaseTarget;
@@ -107,7 +107,9 @@ struct Node {
     rows: Arc<RwLock<Rows>>,
     lane: Arc<Mutex<Lane>>,
     loader: Mutex<Loader>,
-    questions: Questions,
+    /// The connection for signs of life, unless one is under way.
+    signs: Mutex<Option<DatabaseLink>>,
+    confirmations: Coalescer,
     /// Commits that the rows at hand have.
     seq: watch::Sender<i64>,
     lease: Lease,
@@ -411,8 +413,13 @@ impl Backend for Postgres {
         })
     }
 
-    fn confirms_reads(&self) -> bool {
-        self.node.presence.confirms_reads
+    fn confirm_read(&self) -> Option<BoxFuture<Result<(), StoreError>>> {
+        if !self.node.presence.confirms_reads {
+            return None;
+        }
+        let node = Arc::clone(&self.node);
+        let task = self.runtime().map(|runtime| runtime.spawn(async move { node.confirm_read().await }));
+        Some(Box::pin(async move { task?.await.map_err(failed("a read cannot be confirmed"))? }))
     }
 
     fn is_whole(&self) -> bool {

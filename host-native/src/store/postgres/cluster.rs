@@ -132,7 +132,7 @@ impl Cluster {
         Ok(Self { target, driver: Driver::of(runtime), clock, presence, secret })
     }
 
-    /// Has the database confirm each read, rather than a lease: no clock takes part in it then.
+    /// Has each read confirmed by a sign of life that is acknowledged after it, rather than by a lease.
     #[must_use]
     pub fn confirming_reads(mut self, confirms: bool) -> Self {
         self.presence.confirms_reads = confirms;

@@ -86,23 +86,15 @@ pub(super) enum Unloaded {
 
 impl Node {
     /// Reads rows, which are at hand then, as are the shared rows as others have changed them before.
-    pub async fn load(&self, reads: Vec<Read>) -> Result<(), StoreError> {
-        let loaded = async {
-            if reads.is_empty() {
-                return self.questions.ask(|| self.load_rows(reads)).await;
-            }
-            self.load_rows(reads).await
-        };
-        let late = |_| StoreError::of("rows cannot be read", &"the database does not answer");
-        tokio::time::timeout(DOUBT, loaded).await.map_err(late)?
-    }
-
-    async fn load_rows(&self, mut reads: Vec<Read>) -> Result<(), StoreError> {
-        let until = Instant::now() + DOUBT;
+    pub async fn load(&self, mut reads: Vec<Read>) -> Result<(), StoreError> {
+        let mut until = None;
         let is_for_rows = !reads.is_empty();
         loop {
             self.confirm()?;
             let mut loader = self.loader.lock().await;
+            // It may have been waited for, by many.
+            self.confirm()?;
+            let until = *until.get_or_insert_with(|| Instant::now() + DOUBT);
             // Others wanted the same meanwhile: requests for an account whose rows are not at hand come many at a time.
             {
                 let rows = self.rows.read();

@@ -11,12 +11,12 @@ use tokio::time::Instant;
 use tokio_postgres::Row;
 
 use super::cluster::{LOOK, Presence, SILENCE};
+use super::coalescer::Coalescer;
 use super::fence::{Fence, Id};
 use super::link::{DatabaseLink, id_in, told};
 use super::load::Loader;
 use super::map::{MappedLane, SlotMap};
 use super::picture::Rows;
-use super::questions::Questions;
 use super::recut::{EndedLanes, NewLane, Recut, queues, recut, refused};
 use super::share::{ShareStep, Shares};
 use super::target::DatabaseTarget;
@@ -263,7 +263,8 @@ pub(super) async fn begun(
         rows: Arc::new(RwLock::new(Rows::of(known, last, &presence.memory))),
         lane: Arc::new(Mutex::new(Lane::of(fence))),
         loader: Mutex::new(Loader::of(target.clone(), lane.id)),
-        questions: Questions::default(),
+        signs: Mutex::default(),
+        confirmations: Coalescer::default(),
         seq: tokio::sync::watch::Sender::new(0),
         lease: Lease::of(sent),
         ended: tokio::sync::watch::Sender::new(None),

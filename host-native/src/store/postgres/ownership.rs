@@ -10,7 +10,8 @@ use super::fence::Id;
 use super::link::{DatabaseLink, told};
 use super::past::Past;
 use super::recut::{EndedLanes, Recut, recut};
-use super::{LEASE, Node, lookout};
+use super::{DOUBT, LEASE, Node, lookout};
+use crate::store::StoreError;
 use crate::store::backend::StoreEnd;
 
 /// How often a node shows that it lives.
@@ -24,7 +25,7 @@ const END: Duration = Duration::from_secs(2);
 
 /// Shows each second that the node lives, until it is dropped or ends.
 pub(super) async fn live(node: Weak<Node>) {
-    let (mut link, mut stands) = (None, 0);
+    let mut stands = 0;
     loop {
         tokio::time::sleep(BEAT).await;
         let Some(node) = node.upgrade() else { return };
@@ -33,13 +34,9 @@ pub(super) async fn live(node: Weak<Node>) {
         }
         settle(&node, stands).await;
         shrink(&node).await;
-        if link.is_none() {
-            link = DatabaseLink::to(&node.target).await.ok();
-        }
-        let Some(open) = &link else { continue };
-        match show_life(&node, open).await {
+        match node.sign().await {
             Some(seq) => stands = seq,
-            None => link = None,
+            None => continue,
         }
         // What others have changed of the shared rows is news here as well.
         if !node.slots.is_all() {
@@ -69,7 +66,31 @@ async fn settle(node: &Node, stands: i64) {
     }
 }
 
-/// Shows that the node lives; returns where its lane stands, `None` if the connection is of no more use.
+impl Node {
+    /// Shows that the node lives; returns where its lane stands, `None` if nobody has heard it for sure.
+    async fn sign(&self) -> Option<i64> {
+        let mut link = self.signs.lock().await;
+        // One that gets no answer, or whose caller waits no longer, is not used again.
+        let open = match link.take() {
+            Some(open) => open,
+            None => DatabaseLink::to(&self.target).await.ok()?,
+        };
+        let shown = show_life(self, &open).await?;
+        *link = Some(open);
+        Some(shown)
+    }
+
+    /// Confirms what was read before: a sign of life that is acknowledged now says that the rows were this lane's, whatever
+    /// clocks do. One sign is for all who came before it was given.
+    pub async fn confirm_read(&self) -> Result<(), StoreError> {
+        let unheard = || StoreError::Failed("the database does not confirm a read".into());
+        let signed = self.confirmations.run(async || self.sign().await.map(drop).ok_or_else(unheard));
+        tokio::time::timeout(DOUBT, signed).await.unwrap_or_else(|_| Err(unheard()))
+    }
+}
+
+/// Shows that the node lives; returns where its lane stands, `None` if the connection is of no more use or the standby may
+/// not have it.
 async fn show_life(node: &Node, link: &DatabaseLink) -> Option<i64> {
     let (sent, warnings, known) = (Instant::now(), link.warnings(), node.known_past());
     let shown = async { tokio::try_join!(beat(link, &node.id), known.compare(&link.client, &node.id)) };
@@ -89,14 +110,14 @@ async fn show_life(node: &Node, link: &DatabaseLink) -> Option<i64> {
     }
     if sign.is_none() {
         node.end(StoreEnd::Replaced);
-    } else if link.warnings() == warnings {
-        // What the standby may not have is no sign.
-        node.lease.renew(sent);
-        if past == Past::Same {
-            node.rows.write().be_sure(known.shared);
-        }
     }
-    sign
+    // What the standby may not have is no sign.
+    let sign = sign.filter(|_| link.warnings() == warnings)?;
+    node.lease.renew(sent);
+    if past == Past::Same {
+        node.rows.write().be_sure(known.shared);
+    }
+    Some(sign)
 }
 
 /// Moves the beat of a lane on; returns the number of its commits, `None` if the lane is another node's.

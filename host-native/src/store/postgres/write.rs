@@ -83,8 +83,11 @@ impl LaneWrite {
     /// Ends without a change. What was looked at is told to callers, as after a commit.
     pub async fn abort(mut self) -> Result<(), StoreError> {
         let node = &self.ground.node;
+        if node.presence.confirms_reads {
+            node.confirm_read().await?;
+        }
         node.confirm()?;
-        if self.ground.is_shared.load(Ordering::Relaxed) || node.presence.confirms_reads {
+        if self.ground.is_shared.load(Ordering::Relaxed) {
             let is_other = node.settle(&mut self.lane).await?;
             node.load(Vec::new()).await?;
             if is_other || node.rows.read().at.shared != self.after {

@@ -351,9 +351,10 @@ async fn look(node: &Node, account: u32) -> Result<u64, Untold> {
             Ok(count) => {
                 moment().await;
                 if node.presence.confirms_reads {
-                    node.load(Vec::new()).await?;
+                    node.confirm_read().await?;
+                } else {
+                    node.confirm()?;
                 }
-                node.confirm()?;
                 return Ok(count);
             }
             Err(stop) => read(node, stop).await?,

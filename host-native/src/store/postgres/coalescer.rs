@@ -1,21 +1,21 @@
-//! [`Questions`]: one question to the database answers all who came before it was asked.
+//! [`Coalescer`]: callers at the same moment share one question to the database.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Mutex;
 
-/// Questions that are asked one after the other, each for all who wait.
+/// Asks one question at a time: its answer is for all who came before it was asked.
 #[derive(Default)]
-pub(super) struct Questions {
-    /// Those that were asked so far.
+pub(super) struct Coalescer {
+    /// Coalescer that were asked so far.
     asked: AtomicU64,
-    /// The last one that had an answer.
+    /// The number of the last one that had an answer.
     answered: Mutex<u64>,
 }
 
-impl Questions {
-    /// Asks, unless somebody else does after this moment and has an answer.
-    pub async fn ask<E>(&self, ask: impl AsyncFnOnce() -> Result<(), E>) -> Result<(), E> {
+impl Coalescer {
+    /// Returns once a question was answered that was asked after this call; asks it if nobody else does.
+    pub async fn run<E>(&self, ask: impl AsyncFnOnce() -> Result<(), E>) -> Result<(), E> {
         // One that is under way may have had its answer before.
         let before = self.asked.load(Ordering::Acquire);
         let mut answered = self.answered.lock().await;
@@ -39,16 +39,16 @@ mod tests {
 
     #[tokio::test]
     async fn one_question_answers_all_who_came_before_it() {
-        let (questions, asked) = (Arc::new(Questions::default()), Arc::new(AtomicU64::new(0)));
+        let (coalescer, asked) = (Arc::new(Coalescer::default()), Arc::new(AtomicU64::new(0)));
         let gate = Arc::new(Semaphore::new(0));
         let ask = || {
-            let (questions, asked, gate) = (Arc::clone(&questions), Arc::clone(&asked), Arc::clone(&gate));
+            let (coalescer, asked, gate) = (Arc::clone(&coalescer), Arc::clone(&asked), Arc::clone(&gate));
             tokio::spawn(async move {
                 let question = async || {
                     asked.fetch_add(1, Ordering::Relaxed);
                     gate.acquire().await.map(tokio::sync::SemaphorePermit::forget).map_err(|_| "closed")
                 };
-                questions.ask(question).await
+                coalescer.run(question).await
             })
         };
         let first = ask();
@@ -68,9 +68,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_without_an_answer_answers_nobody() {
-        let questions = Questions::default();
-        assert!(questions.ask(async || Err("down")).await.is_err());
-        assert!(questions.ask(async || Err("down")).await.is_err());
-        assert!(questions.ask(async || Ok::<_, &str>(())).await.is_ok());
+        let coalescer = Coalescer::default();
+        assert!(coalescer.run(async || Err("down")).await.is_err());
+        assert!(coalescer.run(async || Err("down")).await.is_err());
+        assert!(coalescer.run(async || Ok::<_, &str>(())).await.is_ok());
     }
 }
