@@ -2,36 +2,36 @@
 
 /** Reads records piece by piece; cells may be quoted. */
 export class Records {
-  /** @param {string} by what separates cells */
-  constructor(by) {
-    this.by = by;
+  /** @param {string} separator */
+  constructor(separator) {
+    this.separator = separator;
     /** @type {string[]} */
     this.row = [];
     this.cell = "";
     this.quoted = false;
-    /** Whether a quotation mark within a quoted cell may have ended it. */
-    this.maybe = false;
+    /** Whether the last character was a quotation mark within a quoted cell, which may have ended it. */
+    this.afterQuote = false;
   }
 
   /** The records that are complete with one more piece. @param {string} piece @returns {string[][]} */
   read(piece) {
     const found = [];
     for (const one of piece) {
-      if (this.quoted && !this.maybe) {
-        if (one === '"') this.maybe = true;
+      if (this.quoted && !this.afterQuote) {
+        if (one === '"') this.afterQuote = true;
         else this.cell += one;
         continue;
       }
       if (one === '"') {
         // The second of two marks is one.
-        if (this.maybe) this.cell += one;
+        if (this.afterQuote) this.cell += one;
         this.quoted = true;
-        this.maybe = false;
+        this.afterQuote = false;
         continue;
       }
       this.quoted = false;
-      this.maybe = false;
-      if (one === this.by) this.end();
+      this.afterQuote = false;
+      if (one === this.separator) this.end();
       else if (one === "\n") found.push(this.flush());
       else if (one !== "\r") this.cell += one;
     }
@@ -56,9 +56,9 @@ export class Records {
   }
 }
 
-/** The first records of a text. @param {string} text @param {string} by @param {number} most @returns {string[][]} */
-export function records(text, by, most) {
-  const reader = new Records(by);
+/** The first records of a text. @param {string} text @param {string} separator @param {number} most @returns {string[][]} */
+export function records(text, separator, most) {
+  const reader = new Records(separator);
   const found = reader.read(text);
   return [...found, ...reader.rest()].slice(0, most);
 }
@@ -75,16 +75,21 @@ export async function* rows(body) {
       else yield Object.fromEntries(names.map((name, at) => [name, row[at] ?? ""]));
     }
   };
-  const text = /** @type {any} */ (body.pipeThrough(/** @type {any} */ (new TextDecoderStream())));
-  for await (const piece of text) yield* named(reader.read(piece));
+  const text = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+  for (let piece = await text.read(); !piece.done; piece = await text.read()) yield* named(reader.read(piece.value));
   yield* named(reader.rest());
 }
 
-/** A line of cells. @param {string[]} cells */
-export const line = (cells) => `${cells.map(quoted).join(",")}\r\n`;
+/** What a file for spreadsheets begins with: by it they know UTF-8. */
+export const BYTE_ORDER_MARK = "\uFEFF";
+
+/** A line of cells for spreadsheets, of which many take a comma for the decimal point. @param {string[]} cells */
+export const line = (cells) => `${cells.map(quoted).join(";")}\r\n`;
 
 /** @param {string} cell */
-const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const quoted = (cell) => (/[";,\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
-/** A text as a cell that no spreadsheet takes for a formula, as the service writes its own. @param {string} text */
-export const plain = (text) => (/^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+/** A text as a cell that no spreadsheet takes for a formula, as the service writes its own; nor what follows a character
+ * that separates cells elsewhere. @param {string} text */
+export const plain = (text) =>
+  (/^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/([;,\t\n]\s*)(?=[=+\-@])/g, "$1'");

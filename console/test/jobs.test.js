@@ -248,12 +248,12 @@ describe("by keyboard alone", () => {
     await until(async () => (await ended()).length === 2, "both calls are over", 30_000);
     await press(tab, "button", "Export results (CSV)");
     const [head, first, second, ...more] = (await saved()).trimEnd().split("\r\n");
-    assert.deepEqual(head.split(",").slice(0, 4), ["lead_id", "contact_of", "phone_number", "status"]);
+    assert.deepEqual(head.split(";").slice(0, 4), ["lead_id", "contact_of", "phone_number", "status"]);
     for (const name of ["customer_name", "calls", "call_status", "ended_reason"])
-      assert.ok(head.split(",").includes(name), name);
-    assert.match(first, /^\d+,,'\+40799000001,completed,.*Ana.*,1,\d+,/);
+      assert.ok(head.split(";").includes(name), name);
+    assert.match(first, /^\d+;;'\+40799000001;completed;.*Ana.*;1;\d+;/);
     // The simulated engine takes numbers that end so for busy.
-    assert.match(second, /'\+40799000002,rescheduled,Ion,,*1,\d+,[^,]+,busy,busy,/);
+    assert.match(second, /'\+40799000002;rescheduled;Ion;;*1;\d+;[^;]+;busy;busy;/);
     assert.deepEqual(more, []);
     await press(tab, "button", "Calls (CSV)");
     assert.match(await saved(), /^id,assistant_name,/);

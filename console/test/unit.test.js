@@ -13,7 +13,7 @@ import { messages } from "../live.js";
 import { course, heard, ticks } from "../pages/call/model.js";
 import { Records, rows } from "../csv.js";
 import { columnOfNumbers, mapped, sample, variable } from "../pages/campaign/mapping.js";
-import { coursesOf, sheet } from "../pages/campaign/results.js";
+import { resultsByLead, sheet } from "../pages/campaign/results.js";
 import { applies, place } from "../pages/assistant/sections.js";
 import { body, changes, form, initial, loadDocument } from "../schema.js";
 import { files } from "./tools/files.js";
@@ -42,7 +42,7 @@ describe("a campaign's results", () => {
       recording_url: "",
       evaluation: "",
     };
-    const calls = await coursesOf(
+    const calls = await resultsByLead(
       each([
         {
           ...call,
@@ -72,18 +72,18 @@ describe("a campaign's results", () => {
           id: "1",
           phone_number: "'+40700000001",
           status: "completed",
-          variables: '{"name":"A"}',
+          variables: '{"name":"A","status":"x;=1"}',
           secondary_contacts: "[]",
         },
       ],
       calls,
     );
-    const nothing = "0,,,,,,,,,,";
+    const nothing = "0;;;;;;;;;;";
     assert.deepEqual(lines, [
-      "lead_id,contact_of,phone_number,status,name,slot,calls,last_call_id,last_call_at,call_status,ended_reason,answered_by,duration,total_cost,recording_url,evaluation.success,evaluation.summary\r\n",
-      `1,,'+40700000001,completed,Ana,'=1+1,2,3,2026-11-28 10:00:00,completed,ended,human,30,0.3,,true,"Booked, at nine"\r\n`,
-      `2,,'+40700000002,created,Ion,,${nothing}\r\n`,
-      `3,2,'+40700000003,created,Eva,,${nothing}\r\n`,
+      "lead_id;contact_of;phone_number;status;name;variables.status;slot;calls;last_call_id;last_call_at;call_status;ended_reason;answered_by;duration;total_cost;recording_url;evaluation.success;evaluation.summary\r\n",
+      `1;;'+40700000001;completed;Ana;"x;'=1";'=1+1;2;3;2026-11-28 10:00:00;completed;ended;human;30;0.3;;true;"Booked, at nine"\r\n`,
+      `2;;'+40700000002;created;Ion;;;${nothing}\r\n`,
+      `3;2;'+40700000003;created;Eva;;;${nothing}\r\n`,
     ]);
   });
 });

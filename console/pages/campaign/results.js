@@ -1,8 +1,10 @@
 // The results of a campaign, a line for each lead: who it is, and what came of its last call.
 
 import { send } from "../../api.js";
-import { line, plain, rows } from "../../csv.js";
+import { BYTE_ORDER_MARK, line, plain, rows } from "../../csv.js";
 
+/** What a line says of a lead, before its variables. */
+const OF_LEADS = ["lead_id", "contact_of", "phone_number", "status"];
 /** What a line says of the last call, and of all calls together; the names are those of the API where it has one. */
 const OF_CALLS = [
   "calls",
@@ -16,7 +18,8 @@ const OF_CALLS = [
   "recording_url",
 ];
 
-/** @typedef {{ calls: number, cost: number, last: Record<string, string>, variables: Record<string, unknown>, evaluation: Record<string, unknown> }} Course */
+/** Calls of a lead: how many and their cost, and what a line says of the last one.
+ * @typedef {{ calls: number, cost: number, last: string[], recording: string, variables: Record<string, unknown>, evaluation: Record<string, unknown> }} LeadResult */
 
 /** The lines of a campaign's results as a file. @param {number} campaign @returns {Promise<Blob>} */
 export async function results(campaign) {
@@ -24,17 +27,17 @@ export async function results(campaign) {
     const response = await send("GET", path, { query: { campaign_id: campaign }, accept: "text/csv" });
     return rows(/** @type {ReadableStream<Uint8Array>} */ (response.body));
   };
-  const calls = await coursesOf(await list("/user/calls"));
+  const calls = await resultsByLead(await list("/user/calls"));
   const leads = [];
   for await (const lead of await list("/user/leads")) leads.push(lead);
-  return new Blob(sheet(leads, calls), { type: "text/csv" });
+  return new Blob([BYTE_ORDER_MARK, ...sheet(leads, calls)], { type: "text/csv" });
 }
 
 /** What came of each lead's calls; these come newest first. @param {AsyncIterable<Record<string, string>>} calls
- * @returns {Promise<Map<string, Course>>} */
-export async function coursesOf(calls) {
+ * @returns {Promise<Map<string, LeadResult>>} */
+export async function resultsByLead(calls) {
   const found = new Map();
-  for await (const { transcript, variables, evaluation, ...call } of calls) {
+  for await (const call of calls) {
     if (!call.lead_id) continue;
     const known = found.get(call.lead_id);
     const cost = Number(call.total_cost) || 0;
@@ -42,8 +45,9 @@ export async function coursesOf(calls) {
       known.calls += 1;
       known.cost += cost;
     } else {
-      const last = { variables: members(variables), evaluation: members(evaluation) };
-      found.set(call.lead_id, { calls: 1, cost, last: call, ...last });
+      const last = [call.id, call.created_at, call.status, call.ended_reason, call.answered_by, call.duration];
+      const [variables, evaluation] = [members(call.variables), members(call.evaluation)];
+      found.set(call.lead_id, { calls: 1, cost, last, recording: call.recording_url, variables, evaluation });
     }
   }
   return found;
@@ -51,7 +55,7 @@ export async function coursesOf(calls) {
 
 /** A lead and its further contacts, which are called as leads are. @param {Record<string, string>} lead
  * @returns {{ id: string, of: string, phone_number: string, status: string, variables: Record<string, unknown> }[]} */
-function people({ id, phone_number, status, variables, secondary_contacts }) {
+function leadAndContacts({ id, phone_number, status, variables, secondary_contacts }) {
   const own = members(variables);
   const contacts = /** @type {any[]} */ (JSON.parse(secondary_contacts || "[]"));
   return [
@@ -67,44 +71,41 @@ function people({ id, phone_number, status, variables, secondary_contacts }) {
 }
 
 /** The lines: the names, then a lead each, as they were added.
- * @param {Record<string, string>[]} leads newest first @param {Map<string, Course>} calls @returns {string[]} */
+ * @param {Record<string, string>[]} leads newest first @param {Map<string, LeadResult>} calls @returns {string[]} */
 export function sheet(leads, calls) {
-  const all = leads.toReversed().flatMap(people);
+  const all = leads.toReversed().flatMap(leadAndContacts);
   const known = all.map((lead) => {
-    const course = calls.get(lead.id);
-    return { lead, course, variables: { ...lead.variables, ...course?.variables } };
+    const result = calls.get(lead.id);
+    return { lead, result, variables: { ...lead.variables, ...result?.variables } };
   });
   const variables = names(known.map(({ variables }) => variables));
-  const evaluation = names(known.map(({ course }) => course?.evaluation ?? {}));
+  const evaluation = names(known.map(({ result }) => result?.evaluation ?? {}));
+  const fixed = [...OF_LEADS, ...OF_CALLS];
   const head = [
-    "lead_id",
-    "contact_of",
-    "phone_number",
-    "status",
-    ...variables,
+    ...OF_LEADS,
+    ...variables.map((name) => (fixed.includes(name) ? `variables.${name}` : name)),
     ...OF_CALLS,
     ...evaluation.map((name) => `evaluation.${name}`),
   ];
-  const lines = known.map(({ lead, course, variables: own }) =>
+  const lines = known.map(({ lead, result, variables: own }) =>
     line([
       lead.id,
       lead.of,
       lead.phone_number,
       lead.status,
       ...variables.map((name) => cell(own[name])),
-      ...ofCalls(course),
-      ...evaluation.map((name) => cell(course?.evaluation[name])),
+      ...ofCalls(result),
+      ...evaluation.map((name) => cell(result?.evaluation[name])),
     ]),
   );
   return [line(head.map(plain)), ...lines];
 }
 
-/** @param {Course | undefined} course */
-function ofCalls(course) {
-  if (!course) return ["0", ...OF_CALLS.slice(1).map(() => "")];
-  const { id, created_at, status, ended_reason, answered_by, duration, recording_url } = course.last;
-  const cost = String(Math.round(course.cost * 1e6) / 1e6);
-  return [String(course.calls), id, created_at, status, ended_reason, answered_by, duration, cost, recording_url];
+/** @param {LeadResult | undefined} result */
+function ofCalls(result) {
+  if (!result) return ["0", ...OF_CALLS.slice(1).map(() => "")];
+  const cost = String(Math.round(result.cost * 1e6) / 1e6);
+  return [String(result.calls), ...result.last, cost, result.recording];
 }
 
 /** All names of some objects, in the order in which they come. @param {Record<string, unknown>[]} objects */

@@ -94,7 +94,7 @@ async function take(tab, pictures) {
   }
 }
 
-rmSync(folder, { recursive: true, force: true });
+if (!whole) rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 try {
   const tab = await open(browser, service.url);
