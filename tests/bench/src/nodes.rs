@@ -317,7 +317,9 @@ fn several(folder: &Path, site: &Site, inner: Inner, bare: &Bare) -> Result<Vec<
     let together = middle(&together, |rate| *rate);
     let mut claims = vec![
         Claim::at_least(
-            format!("Creates by {GROUP} of {ACCOUNTS} accounts over bare commits of the same rows, in two lanes"),
+            format!(
+                "Creates by {GROUP} of {ACCOUNTS} accounts by two lanes over bare commits of the same rows on one connection"
+            ),
             0.8,
             middle(&in_two, |ratio| *ratio),
             "",

@@ -9,6 +9,8 @@ use crate::{console, programs, schemathesis, voice};
 pub const WASM: &str = "wasm32-unknown-unknown";
 /// Package that measures.
 pub const BENCH: &str = "switchboard-bench";
+/// Package that hurts nodes and databases.
+pub const NODES: &str = "switchboard-nodes";
 /// Packages that search for faults: built with overflow checks.
 const HUNTERS: [&str; 2] = ["switchboard-fuzz", "switchboard-sim"];
 /// Packages that the core must never depend on: they read a clock, draw randomness, or talk to the system.
@@ -18,7 +20,7 @@ const SERVICE: [&str; 2] = ["switchboard-core", "switchboard"];
 /// Packages without tests that cargo could run: modules for other hosts, and the generator of one.
 const UNTESTED: [&str; 3] = ["switchboard-pure", "switchboard-js", "switchboard-js-bindgen"];
 /// Packages whose tests need PostgreSQL.
-const DATABASES: [&str; 2] = ["switchboard-postgres", "switchboard-nodes"];
+const DATABASES: [&str; 2] = ["switchboard-postgres", NODES];
 /// Tests of the JavaScript host that any Node since 20 runs; the others need a runtime of their own.
 const NODE_TESTS: [&str; 6] = ["clock", "memory", "service", "service-faults", "service-live", "service-outside"];
 /// Licences that dependencies may have.
@@ -118,7 +120,7 @@ fn beside(one: impl FnOnce() -> Done + Send, other: impl FnOnce() -> Done) -> Do
 pub fn nodes(rest: &[&str]) -> Done {
     if !rest.is_empty() {
         step("build", "cargo", &["build", "--release", "--quiet", "-p", "switchboard"])?;
-        return step("faults of nodes", "cargo", &[&run("switchboard-nodes")[..], &["--"], rest].concat());
+        return step("faults of nodes", "cargo", &[&run(NODES)[..], &["--"], rest].concat());
     }
     let tests = DATABASES.iter().flat_map(|name| ["-p", name]);
     step("binary", "cargo", &["build", "--quiet", "-p", "switchboard"])?;

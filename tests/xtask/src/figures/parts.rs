@@ -1,6 +1,6 @@
 //! The parts of the page: what is measured and how, with notes on reading the figures.
 
-use crate::chores::BENCH;
+use crate::chores::{BENCH, NODES};
 use crate::schemathesis::{EACH_COMMIT_SECONDS, LONG_SECONDS};
 
 /// One part of the page, under a heading of its own.
@@ -54,7 +54,7 @@ pub struct Test {
 }
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 27] = [
+pub const PARTS: [Part; 29] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -166,8 +166,20 @@ pub const PARTS: [Part; 27] = [
     Part {
         name: "nodes",
         title: "Nodes over PostgreSQL",
-        about: "Nodes, PostgreSQL and the load share the machine. Bare commits put the rows that the same creates change, each once and new ones, in one statement over one connection. Beside them a node's creates are those of its writer in the bench's process, which has one lane; over HTTP they are those of the binary. PostgreSQL far away is a link on loopback whose answers are late.",
+        about: "Nodes, PostgreSQL and the load share the machine. Bare commits put the rows that the same creates change, each once and new ones, in one statement over one connection. Beside them a node's creates are those of its writer in the bench's process, of one lane, or of two over two connections where it says so; over HTTP they are those of the binary. PostgreSQL far away is a link on loopback whose answers are late.",
         measure: Measure::Program(BENCH, &["nodes"], &["nodes"]),
+    },
+    Part {
+        name: "nodes-die",
+        title: "Nodes that die",
+        about: "Three nodes over one PostgreSQL, and clients of eight accounts that never rest; what they were told is compared with what is stored. A silence is the longest time in which nothing of an account was acknowledged: who does not answer is replaced after seven seconds.",
+        measure: Measure::Program(NODES, &["--long", "kills", "all", "stops"], &["kills", "all", "stops"]),
+    },
+    Part {
+        name: "nodes-soak",
+        title: "Half an hour of eight nodes",
+        about: "Eight nodes over one PostgreSQL live at 48 times the speed of time, a thousand accounts with calls, engines, webhooks and imports; each minute one of the eight is killed and another one started.",
+        measure: Measure::Program(NODES, &["--long", "soak"], &["soak"]),
     },
     Part {
         name: "faults",
