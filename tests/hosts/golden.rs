@@ -180,6 +180,11 @@ fn body(reply: &str) -> Value {
     if let Some(reasons) = body.pointer_mut("/data/reasons").and_then(Value::as_array_mut) {
         reasons.retain(|reason| reason["code"] != "no_engine");
     }
+    // What needs attention has a code; its sentence may be put better.
+    for one in body.pointer_mut("/data/attention").and_then(Value::as_array_mut).into_iter().flatten() {
+        let sentence = one.as_object_mut().and_then(|one| one.remove("message"));
+        assert!(sentence.is_some_and(|sentence| sentence.is_string()), "it is said in words");
+    }
     body
 }
 
