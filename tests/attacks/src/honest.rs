@@ -1,8 +1,8 @@
-//! An honest load: reads, pages and writes of one account, logins and imports of some others, that use as much of the
-//! server's processor time as an attack did, in the same course.
+//! An honest load: reads, pages and writes of one account, logins, imports and new leads of some others, that use as
+//! much of the server's processor time and of its disk as an attack did, in the same course.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -24,6 +24,10 @@ const ROWS: u32 = 100;
 /// little of the client's processor time.
 const LOGINS: u16 = 4;
 const IMPORTS: u32 = 3;
+/// Connections of each importing account that create leads for as long as the disk has less to do than beside the
+/// attack, and the length of a lead's note, bytes.
+const ENTERING: usize = 16;
+const NOTE_BYTES: usize = 2_000;
 /// Leads in one import.
 const LEADS: u32 = 2_000;
 /// How often the pace is adjusted.
@@ -67,11 +71,11 @@ impl Load {
         Ok(Self { target, key, tool, emails, importers })
     }
 
-    /// Sends requests for as long as it is polled, so that `process` uses processor time along `course`, stretched to
-    /// `span`.
+    /// Sends requests for as long as it is polled, so that `process` uses the processor and the disk along `course`,
+    /// stretched to `span`.
     pub async fn run(self, process: Process, course: Course, span: Duration) {
         let Self { target, key, tool, emails, importers } = self;
-        let pace = Arc::new(Pace::default());
+        let (pace, entering) = (Arc::new(Pace::default()), Arc::new(AtomicBool::new(false)));
         let mut tasks = JoinSet::new();
         for number in 0..CONNECTIONS {
             let client = target.client(target.home(), &key);
@@ -81,11 +85,17 @@ impl Load {
             tasks.spawn(log_in(target.client(target.stranger(number), ""), email, Arc::clone(&pace)));
         }
         for (key, campaign) in importers {
+            for number in 0..ENTERING {
+                let client = target.client(target.home(), &key);
+                tasks.spawn(enter(client, campaign, number, Arc::clone(&entering)));
+            }
             tasks.spawn(import(target.client(target.home(), &key), campaign, Arc::clone(&pace)));
         }
-        let (began, before) = (Instant::now(), process.cpu_seconds());
+        let (began, before) = (Instant::now(), process.usage());
         loop {
-            pace.change(process.cpu_seconds() - before < course.taken(began.elapsed(), span));
+            let (used, aim) = (process.usage().since(before), course.taken(began.elapsed(), span));
+            pace.change(used.cpu_seconds < aim.cpu_seconds);
+            entering.store(used.written < aim.written, Ordering::Relaxed);
             tokio::time::sleep(BEAT).await;
         }
     }
@@ -172,6 +182,20 @@ async fn import(mut client: Client, campaign: u64, pace: Arc<Pace>) {
             }
         }
         tokio::time::sleep(BEAT).await;
+    }
+}
+
+/// Creates leads, one by one, while the disk has less to do than it is to have.
+async fn enter(mut client: Client, campaign: u64, first: usize, entering: Arc<AtomicBool>) {
+    let note = "x".repeat(NOTE_BYTES);
+    for lead in (first..).step_by(ENTERING) {
+        while !entering.load(Ordering::Relaxed) {
+            tokio::time::sleep(BEAT).await;
+        }
+        let number = format!("+4071{lead:07}");
+        let body = json!({ "campaign_id": campaign, "phone_number": number, "variables": { "note": note } });
+        // A refused lead is followed by the next like any other.
+        let _ = client.ask("POST", "/user/lead", Some(&body)).await;
     }
 }
 

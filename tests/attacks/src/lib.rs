@@ -1,7 +1,7 @@
 //! Attacks on the real binary, one module each, by one tenant or by strangers. Beside each attack works a neighbour,
 //! another account on the same server. Its 99th percentiles may be at most five times those of the same neighbour
-//! beside an honest load of equal processor time. The server never has more than a gibibyte of memory, and afterwards
-//! it is alive, stops cleanly and starts again.
+//! beside an honest load that has the processor and the disk do as much. The server never has more than a gibibyte of
+//! memory, and afterwards it is alive, stops cleanly and starts again.
 //!
 //! All load goes to loopback, and is bounded in time and count.
 

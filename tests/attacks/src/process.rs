@@ -31,6 +31,18 @@ impl Process {
         (own + system + reaped + reaped_system + children) / 100.0
     }
 
+    /// Returns what it has used so far.
+    pub fn usage(self) -> Usage {
+        Usage { cpu_seconds: self.cpu_seconds(), written: self.written() }
+    }
+
+    /// Returns the bytes that it has had written to a disk so far.
+    fn written(self) -> f64 {
+        let lines = std::fs::read_to_string(format!("/proc/{}/io", self.0)).unwrap_or_default();
+        let bytes = lines.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+        bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0.0)
+    }
+
     /// Returns the peak resident memory, MiB; 0 once the process is gone.
     pub fn peak_mib(self) -> f64 {
         self.status("VmHWM:") / 1_024.0
@@ -55,37 +67,54 @@ impl Process {
     }
 }
 
-/// How a process used processor time over a span.
+/// What a process has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Processor time, seconds.
+    pub cpu_seconds: f64,
+    /// Bytes written to a disk.
+    pub written: f64,
+}
+
+impl Usage {
+    /// Returns what was used since an earlier moment.
+    pub fn since(self, before: Self) -> Self {
+        Self { cpu_seconds: self.cpu_seconds - before.cpu_seconds, written: self.written - before.written }
+    }
+}
+
+/// How a process used the processor and the disk over a span.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// Processor time used at equally spaced moments, seconds; the first is 0.
-    taken: Vec<f64>,
+    /// What was used at equally spaced moments; the first is nothing.
+    taken: Vec<Usage>,
     span: Duration,
 }
 
 impl Course {
     /// Samples a process for `span`.
     pub fn watch(process: Process, span: Duration) -> Self {
-        let (began, before) = (Instant::now(), process.cpu_seconds());
-        let mut taken = vec![0.0];
+        let (began, before) = (Instant::now(), process.usage());
+        let mut taken = vec![Usage::default()];
         while began.elapsed() < span {
             std::thread::sleep(LOOK);
-            taken.push(process.cpu_seconds() - before);
+            taken.push(process.usage().since(before));
         }
         Self { taken, span }
     }
 
-    /// Returns the processor time used at `after` if the course were stretched to `span`, seconds.
-    pub fn taken(&self, after: Duration, span: Duration) -> f64 {
+    /// Returns what was used at `after` if the course were stretched to `span`.
+    pub fn taken(&self, after: Duration, span: Duration) -> Usage {
         let last = self.taken.len() - 1;
         let at = after.as_millis() * last as u128 / span.as_millis();
         let taken = self.taken[usize::try_from(at).map_or(last, |at| at.min(last))];
-        taken * span.as_secs_f64() / self.span.as_secs_f64()
+        let stretch = span.as_secs_f64() / self.span.as_secs_f64();
+        Usage { cpu_seconds: taken.cpu_seconds * stretch, written: taken.written * stretch }
     }
 
-    /// Returns the processor time per second of the whole span.
-    pub fn rate(&self) -> f64 {
-        self.taken(self.span, self.span) / self.span.as_secs_f64()
+    /// Returns what was used per second of the whole span.
+    pub fn rate(&self) -> Usage {
+        self.taken(self.span, Duration::from_secs(1))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use switchboard_claims::Claim;
 
+use crate::process::Usage;
 use crate::samples::Kind;
 
 /// An operation of the neighbour's may take this many times as long as beside an honest load.
@@ -23,10 +24,10 @@ pub struct Row {
     pub beside: BTreeMap<Kind, Duration>,
     /// The neighbour's 99th percentiles beside an honest load.
     pub honest: BTreeMap<Kind, Duration>,
-    /// Processor time of the server during the attack, seconds per second.
-    pub cpu: f64,
-    /// Processor time of the server under the honest load, seconds per second.
-    pub honest_cpu: f64,
+    /// What the server used during the attack, a second.
+    pub used: Usage,
+    /// What the server used under the honest load, a second.
+    pub honestly: Usage,
     /// Peak resident memory of the server, MiB.
     pub peak_mib: f64,
     /// Lines in the server's log.
@@ -105,11 +106,13 @@ impl Row {
             None => format!("{} FAILED", self.faults().count() + self.more),
         };
         format!(
-            "| {} | {} | {:.2} / {:.2} | {:.0} | {} | {:.0} | {verdict} |",
+            "| {} | {} | {:.2} / {:.2} | {:.0} / {:.0} | {:.0} | {} | {:.0} | {verdict} |",
             self.name,
             kinds.join(" | "),
-            self.cpu,
-            self.honest_cpu,
+            self.used.cpu_seconds,
+            self.honestly.cpu_seconds,
+            self.used.written / 1e6,
+            self.honestly.written / 1e6,
             self.peak_mib,
             self.log_lines,
             self.seconds
@@ -135,5 +138,5 @@ impl Row {
 }
 
 /// Head of the table that [`Row::line()`] fills: 99th percentiles beside the attack and beside an honest load, ms;
-/// processor time of the server, seconds per second; its peak memory.
-pub const HEAD: &str = "| attack | read ms | write ms | login ms | tool ms | document ms | CPU | MiB | log lines | seconds | |\n|---|---|---|---|---|---|---|---|---|---|---|";
+/// processor time of the server, seconds per second; what it has written to a disk, MB per second; its peak memory.
+pub const HEAD: &str = "| attack | read ms | write ms | login ms | tool ms | document ms | CPU | MB/s | MiB | log lines | seconds | |\n|---|---|---|---|---|---|---|---|---|---|---|---|";

@@ -44,7 +44,7 @@ struct Watched {
     samples: Samples,
     began: Instant,
     ended: Instant,
-    cpu: Course,
+    used: Course,
 }
 
 /// Most of five rounds in which a neighbour may be late: each measures a few dozen writes, whose 99th percentile is the
@@ -115,7 +115,7 @@ fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &m
         row.fail(format!("after a second start: {why}"));
     }
     let watched = outcome?;
-    row.cpu = watched.cpu.rate();
+    row.used = watched.used.rate();
     row.beside = watched.samples.p99(watched.began, watched.ended);
     watched.samples.failures.into_iter().for_each(|why| row.fail(why));
     let kinds = kinds(&attacks);
@@ -124,8 +124,8 @@ fn against(setting: &Setting, attacks: &[&'static Attack], spans: Spans, row: &m
             row.fail(format!("no {} of the neighbour's succeeded", kind.word()));
         }
     }
-    let reference = setting.reference(&kinds, watched.cpu, spans)?;
-    row.honest_cpu = reference.cpu.rate();
+    let reference = setting.reference(&kinds, watched.used, spans)?;
+    row.honestly = reference.used.rate();
     row.honest = reference.samples.p99(reference.began, reference.ended);
     Ok(())
 }
@@ -192,12 +192,12 @@ fn watch_beside(
     std::thread::sleep(WARM);
     let began = Instant::now();
     begin();
-    let cpu = Course::watch(process, span);
+    let used = Course::watch(process, span);
     let ended = Instant::now();
     // Sending fails only if the neighbour has ended already.
     let _ = stop.send(true);
     let samples = runtime.block_on(working).unwrap_or_default();
-    Watched { samples, began, ended, cpu }
+    Watched { samples, began, ended, used }
 }
 
 fn check(runtime: &Runtime, home: &Target, attacks: &[Aimed]) -> Result<(), String> {

@@ -190,7 +190,7 @@ pub const PARTS: [Part; 29] = [
     Part {
         name: "attacks",
         title: "Attacks",
-        about: "All at once for ten minutes, by tenants and by strangers; each by itself is part of the test command. The neighbour's 99th percentile beside the attack is held against its own next to an honest load of equal processor time, the middle of three; 20 ms are always allowed.",
+        about: "All at once for ten minutes, by tenants and by strangers; each by itself is part of the test command. The neighbour's 99th percentile beside the attack is held against its own next to an honest load that has the processor and the disk do as much, the middle of three; 20 ms are always allowed.",
         measure: Measure::Program("switchboard-attacks", &["--long", "--mixed"], &["--mixed"]),
     },
     Part {
