@@ -242,7 +242,7 @@ impl Host {
                 Ok(place) => place,
                 Err(full) => return Ok(self.refused(&head, full, &seed)),
             };
-            let (input, done) = self.writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
+            let (input, done) = self.writer.submit(holder, WriterInput::Http(Box::new(exchange)), seed).await;
             drop(place);
             match (input, done) {
                 (
@@ -419,7 +419,8 @@ impl Host {
         let seed = self.clock.seed().map_err(|_| Failure::Unavailable)?;
         let (mut answers, mut hearing) = (Vec::new(), Hearing::default());
         loop {
-            let (_, done) = self.writer.submit(WriterInput::FirstStart(answers.clone()), seed).await;
+            let input = WriterInput::FirstStart(answers.clone());
+            let (_, done) = self.writer.submit(Holder::Service, input, seed).await;
             // The first account is another writer's, which creates it.
             if matches!(done, Err(Failure::Stopped(Stop::Elsewhere(_)))) {
                 return Ok(None);
@@ -439,10 +440,11 @@ impl Host {
         self.sender.tell_of_locks().await;
     }
 
-    /// Runs an input other than a request on the writer; the caller performs the sends of its output.
-    pub async fn decide(&self, input: WriterInput) -> Result<Output, Failure> {
+    /// Runs an input other than a request on the writer, in a holder's turn; the caller performs the sends of its
+    /// output.
+    pub async fn decide(&self, holder: Holder, input: WriterInput) -> Result<Output, Failure> {
         let seed = self.clock.seed().map_err(|_| Failure::Unavailable)?;
-        self.writer.submit(input, seed).await.1
+        self.writer.submit(holder, input, seed).await.1
     }
 
     /// Performs one send for a holder and returns its answer.

@@ -5,10 +5,10 @@
 mod committer;
 mod group;
 mod line;
+mod queue;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use switchboard_core::http::caller::Credential;
@@ -27,14 +27,14 @@ use crate::host::LOADS_MAX;
 use crate::limiter::{Limiter, RateDecisions};
 use crate::metrics::Metrics;
 use crate::news::News;
+use crate::room::Holder;
 use crate::sparse::Sparse;
 use crate::store::Store;
 
 use committer::Committer;
 use line::WriterLine;
+use queue::{Told, WriterQueue};
 
-/// Most inputs in the queue; more are refused with 503 instead of piling up.
-const QUEUE_MAX: usize = 4_096;
 /// Once nothing was written for so long the store does what may hold up a write: more often would write as much as a
 /// service that is never at rest.
 const REST: Duration = Duration::from_secs(30);
@@ -102,18 +102,29 @@ struct Queued {
     done: Waiting,
 }
 
-/// What the thread is told.
-enum Message {
-    Input(Queued),
-    /// The commit beside it has ended.
-    Committed,
-}
-
 /// Handle to the writer's queue.
 #[derive(Clone)]
 pub struct Writer {
-    queue: Arc<SyncSender<Message>>,
+    queue: Arc<Open>,
     store: Arc<Store>,
+}
+
+/// The queue for as long as a handle is left.
+struct Open(Arc<WriterQueue>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// The queue for as long as its thread runs.
+struct Served(Arc<WriterQueue>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
 }
 
 /// The parts of the host that the writer thread uses.
@@ -137,19 +148,18 @@ pub struct WriterContext {
 impl Writer {
     /// Starts the thread; it ends when every handle is dropped.
     pub fn start(parts: WriterContext) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
-        let (queue, told) = sync_channel(QUEUE_MAX);
-        let (queue, store) = (Arc::new(queue), Arc::clone(&parts.store));
-        let (committer, wake) = (Committer::start()?, Arc::downgrade(&queue));
-        let run = move || run(WriterLine::new(&parts, committer, wake), &told);
+        let (queue, store) = (Arc::new(WriterQueue::default()), Arc::clone(&parts.store));
+        let (committer, served) = (Committer::start(Arc::clone(&queue))?, Served(Arc::clone(&queue)));
+        let run = move || run(WriterLine::new(&parts, committer), &served.0);
         let thread = std::thread::Builder::new().name("writer".into()).spawn(run)?;
-        Ok((Self { queue, store }, thread))
+        Ok((Self { queue: Arc::new(Open(queue)), store }, thread))
     }
 
-    /// Queues an input and waits for its commit; returns the input, `None` if the writer died with it, and its result. A
-    /// step that missed rows is run again once they were loaded; meanwhile others go on.
-    pub async fn submit(&self, mut input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
+    /// Queues an input of a holder and waits for its commit; returns the input, `None` if the writer died with it, and
+    /// its result. A step that missed rows is run again once they were loaded; meanwhile others go on.
+    pub async fn submit(&self, holder: Holder, mut input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
         for _ in 0..LOADS_MAX {
-            let (back, done) = self.submit_once(input, seed).await;
+            let (back, done) = self.submit_once(holder, input, seed).await;
             let missing = match &done {
                 Err(Failure::Stopped(Stop::Missing(missing))) => missing.clone(),
                 _ => return (back, done),
@@ -166,13 +176,10 @@ impl Writer {
         (Some(input), Err(Failure::Stopped(Stop::OverBudget)))
     }
 
-    async fn submit_once(&self, input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
+    async fn submit_once(&self, holder: Holder, input: WriterInput, seed: Seed) -> (Option<WriterInput>, Done) {
         let (done, wait) = oneshot::channel();
-        let queued = self.queue.try_send(Message::Input(Queued { input, seed, done }));
-        if let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) = queued
-            && let Message::Input(queued) = refused
-        {
-            return (Some(queued.input), Err(Failure::Unavailable));
+        if let Err(refused) = self.queue.0.push(holder, Queued { input, seed, done }) {
+            return (Some(refused.input), Err(Failure::Unavailable));
         }
         match wait.await {
             Ok((input, done)) => (Some(input), done),
@@ -181,18 +188,19 @@ impl Writer {
     }
 }
 
-fn run(mut line: WriterLine<'_>, told: &Receiver<Message>) {
+fn run(mut line: WriterLine<'_>, queue: &WriterQueue) {
     loop {
-        match told.recv_timeout(REST) {
-            Ok(message) => line.take(message),
-            Err(RecvTimeoutError::Timeout) => line.rest(),
-            Err(RecvTimeoutError::Disconnected) => return line.end(),
+        match queue.wait(REST) {
+            Told::Input(queued) => line.take(queued),
+            Told::Committed => line.look(),
+            Told::Rest => line.rest(),
+            Told::End => return line.end(),
         }
         // What else waits goes into the same commit.
         while line.has_room()
-            && let Ok(message) = told.try_recv()
+            && let Some(queued) = queue.next()
         {
-            line.take(message);
+            line.take(queued);
         }
         line.commit();
     }

@@ -6,6 +6,7 @@ use switchboard_core::view::Stop;
 
 use super::Host;
 use crate::limiter::RateDecisions;
+use crate::room::Holder;
 use crate::store::{Admission, Snapshot};
 use crate::writer::{Failure, WriterInput};
 
@@ -43,6 +44,6 @@ impl Host {
 
     /// Commits the changes of a step at an edge node, if everything it read still holds.
     pub async fn commit_for(&self, call: CommitCall) -> Result<(), Failure> {
-        self.decide(WriterInput::Commit(call)).await.map(drop)
+        self.decide(Holder::Service, WriterInput::Commit(call)).await.map(drop)
     }
 }

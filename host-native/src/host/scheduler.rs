@@ -65,7 +65,7 @@ impl Host {
         let used: Vec<Credential> =
             std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect();
         if !used.is_empty()
-            && let Err(failure) = self.decide(WriterInput::Used(used)).await
+            && let Err(failure) = self.decide(Holder::Service, WriterInput::Used(used)).await
         {
             tracing::warn!(?failure, "the last use of some keys was not noted");
         }
@@ -74,7 +74,7 @@ impl Host {
     async fn tick(self: &Arc<Self>) {
         self.plan.send_replace(None);
         let care = self.care();
-        match self.decide(WriterInput::Tick(care)).await {
+        match self.decide(Holder::Service, WriterInput::Tick(care)).await {
             Ok(mut output) if care == Care::Careful => {
                 self.careful.store(self.careful.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
                 // Await each send, so that what was begun ends or panics before the next task is begun.
@@ -125,16 +125,17 @@ impl Host {
     /// the answer is `Failed` and the job is planned anew.
     async fn carry(self: Arc<Self>, send: Send) {
         let Ticket::Job { account, .. } = send.ticket else { return };
+        let holder = Holder::Account(account);
         let _carried = self.carried.read().await;
         let mut stopping = self.hand_back.subscribe();
         let answer = match send.work {
             Work::Yield => Answer::Yielded,
             work => tokio::select! {
-                answer = self.perform_one(work, Holder::Account(account)) => answer,
+                answer = self.perform_one(work, holder) => answer,
                 _ = stopping.wait_for(|stopping| *stopping) => Answer::Failed(SendError::Busy),
             },
         };
-        if let Ok(output) = self.decide(WriterInput::Answered(send.ticket, answer)).await {
+        if let Ok(output) = self.decide(holder, WriterInput::Answered(send.ticket, answer)).await {
             self.plan_after(output);
         }
     }

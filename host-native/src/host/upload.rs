@@ -42,7 +42,7 @@ impl Host {
         let told = RateDecisions::default();
         let exchange = Exchange { request: request.clone(), answers, told, seed, care: Care::Usual };
         let place = self.place(holder, &exchange).await.map_err(|full| self.refused(request, full, &seed))?;
-        let (_, done) = self.writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
+        let (_, done) = self.writer.submit(holder, WriterInput::Http(Box::new(exchange)), seed).await;
         drop(place);
         match done {
             // An upload is never parked, and yields to nobody.

@@ -4,45 +4,40 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::Message;
+use super::queue::WriterQueue;
 use crate::store::{Commit, StoreError, caught};
 
-/// A commit, and the writer's queue, which is told of its end.
-type Job = (Commit, Option<Arc<SyncSender<Message>>>);
 type Made = Result<(), StoreError>;
 
 /// Makes one commit at a time.
 pub(super) struct Committer {
     /// `None` once the thread is to end.
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<Commit>>,
     made: Receiver<Made>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Committer {
-    /// Starts the thread; it ends when this is dropped.
-    pub fn start() -> std::io::Result<Self> {
-        let (jobs, given) = sync_channel::<Job>(1);
+    /// Starts the thread, which tells `queue` of each commit's end; it ends when this is dropped.
+    pub fn start(queue: Arc<WriterQueue>) -> std::io::Result<Self> {
+        let (jobs, given) = sync_channel(1);
         let (done, made) = sync_channel(1);
         let run = move || {
-            for (commit, queue) in given {
+            for commit in given {
                 if done.send(make(commit)).is_err() {
                     return;
                 }
-                if let Some(queue) = queue {
-                    // A queue that is full wakes the writer without it.
-                    let _ = queue.try_send(Message::Committed);
-                }
+                queue.tell_committed();
             }
         };
         let thread = std::thread::Builder::new().name("committer".into()).spawn(run)?;
         Ok(Self { jobs: Some(jobs), made, thread: Some(thread) })
     }
 
-    /// Begins a commit, after which `queue` is told; the one before has ended.
-    pub fn begin(&self, commit: Commit, queue: Option<Arc<SyncSender<Message>>>) {
+    /// Begins a commit; the one before has ended.
+    pub fn begin(&self, commit: Commit) {
         // If the thread is gone, so are the results: the next one says so.
-        let _ = self.jobs.as_ref().map(|jobs| jobs.send((commit, queue)));
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(commit));
     }
 
     /// Returns the result of the commit that was begun, if it has ended.

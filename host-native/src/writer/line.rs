@@ -1,15 +1,13 @@
 //! [`WriterLine`]: the group that is decided, and the one before it, whose commit is under way.
 
 use std::collections::BTreeSet;
-use std::sync::Weak;
-use std::sync::mpsc::SyncSender;
 
 use switchboard_core::key::Topic;
 use switchboard_core::view::Stop;
 
 use super::committer::Committer;
 use super::group::InputGroup;
-use super::{FAILED, Failure, Message, Queued, WriterContext};
+use super::{FAILED, Failure, Queued, WriterContext};
 use crate::store::{Store, StoreError, Write, caught};
 
 /// Inputs of a group after which its commit begins, if none is under way: those that wait are decided meanwhile.
@@ -19,8 +17,6 @@ const ENOUGH: usize = 32;
 pub(super) struct WriterLine<'p> {
     parts: &'p WriterContext,
     committer: Committer,
-    /// The writer's queue, as long as anyone may put something there.
-    queue: Weak<SyncSender<Message>>,
     /// The group that takes inputs.
     group: InputGroup,
     /// Its write, once it has an input or a commit before it is under way.
@@ -33,22 +29,14 @@ pub(super) struct WriterLine<'p> {
 
 impl<'p> WriterLine<'p> {
     /// Creates it without a group.
-    pub fn new(parts: &'p WriterContext, committer: Committer, queue: Weak<SyncSender<Message>>) -> Self {
+    pub fn new(parts: &'p WriterContext, committer: Committer) -> Self {
         let (group, owed) = (InputGroup::default(), BTreeSet::new());
-        Self { parts, committer, queue, group, write: None, under_way: None, owed }
+        Self { parts, committer, group, write: None, under_way: None, owed }
     }
 
-    /// Takes what the writer is told.
-    pub fn take(&mut self, message: Message) {
+    /// Takes an input into the group.
+    pub fn take(&mut self, queued: Queued) {
         self.look();
-        match message {
-            Message::Input(queued) => self.step(queued),
-            // It was looked at.
-            Message::Committed => {}
-        }
-    }
-
-    fn step(&mut self, queued: Queued) {
         if self.write.is_none() {
             self.settle();
             match caught("a write cannot begin", || self.parts.store.begin()).and_then(|begun| begun) {
@@ -99,12 +87,12 @@ impl<'p> WriterLine<'p> {
             return commit.make().map(|()| Begun::Made);
         }
         self.write = Some(self.parts.store.begin_over(&commit));
-        self.committer.begin(commit, self.queue.upgrade());
+        self.committer.begin(commit);
         Ok(Begun::UnderWay)
     }
 
     /// Takes the result of the commit under way, if it has ended.
-    fn look(&mut self) {
+    pub fn look(&mut self) {
         if self.under_way.is_some()
             && let Some(made) = self.committer.made()
             && let Some(group) = self.under_way.take()

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use switchboard::clock;
 use switchboard::limiter::{Limiter, RateDecisions};
 use switchboard::metrics::Metrics;
+use switchboard::room::Holder;
 use switchboard::store::Store;
 use switchboard::writer::{Care, Exchange, Writer, WriterContext, WriterInput};
 use switchboard_claims::{Claim, tell};
@@ -157,7 +158,7 @@ async fn client(writer: &Writer, requests: &[Request], began: Instant) -> Result
             seed,
             care: Care::Usual,
         };
-        let (_, output) = writer.submit(WriterInput::Http(Box::new(exchange)), seed).await;
+        let (_, output) = writer.submit(Holder::Account(1), WriterInput::Http(Box::new(exchange)), seed).await;
         inside::succeeded(request, &output.map_err(|failure| format!("{failure:?}"))?.outcome)?;
         done += 1;
     }

@@ -10,6 +10,7 @@ use redb::StorageBackend;
 use switchboard::clock::Clock;
 use switchboard::limiter::Limiter;
 use switchboard::metrics::Metrics;
+use switchboard::room::Holder;
 use switchboard::store::{IntegrityCheck, Store, StoreFile};
 use switchboard::writer::{Failure, Writer, WriterContext, WriterInput};
 use switchboard_core::remote::version::{self, Seen};
@@ -168,7 +169,9 @@ impl Town {
         let seen = vec![Seen { read: Read::Get(vec![key_seen]), version }];
         let call = CommitCall { seen, changes: vec![Change::Put(vec![key], value.to_be_bytes().to_vec())] };
         let writer = self.writer.clone();
-        tokio::spawn(async move { writer.submit(WriterInput::Commit(call), Seed::new([0; 32])).await.1.map(drop) })
+        tokio::spawn(async move {
+            writer.submit(Holder::Service, WriterInput::Commit(call), Seed::new([0; 32])).await.1.map(drop)
+        })
     }
 
     fn end(self) {

@@ -116,7 +116,8 @@ impl Native {
     }
 
     fn decide(&mut self, input: WriterInput) -> Said {
-        let output = self.runtime.block_on(self.host.decide(input)).expect("no step of a script stops");
+        let output =
+            self.runtime.block_on(self.host.decide(Holder::Service, input)).expect("no step of a script stops");
         Said::decided(output, &mut self.pending)
     }
 }
