@@ -127,12 +127,18 @@ impl Server {
         self.ready[name].as_str().unwrap_or_else(|| panic!("no {name} in the ready file"))
     }
 
+    /// Sends a request that is to succeed, to a path of the server; returns its JSON.
+    ///
+    /// # Panics
+    /// If it is refused.
+    pub fn ask(&self, method: &str, path: &str, token: &str, body: Option<&Value>) -> Value {
+        ask(method, &format!("{}{path}", self.text("url")), token, body)
+    }
+
     /// Creates a second account and returns its API key.
     pub fn second_account(&self) -> String {
         let body = json!({ "name": "Other", "email": "other@example.com" });
-        let url = format!("{}/admin/accounts", self.text("url"));
-        let (status, made) = call("POST", &url, self.text("admin_token"), Some(&body));
-        assert_eq!(status, 201, "{made}");
+        let made = self.ask("POST", "/admin/accounts", self.text("admin_token"), Some(&body));
         made["api_key"].as_str().expect("a key").to_owned()
     }
 
@@ -191,6 +197,16 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends one request that is to succeed on its own connection; returns its JSON.
+///
+/// # Panics
+/// If it is refused.
+pub fn ask(method: &str, url: &str, token: &str, body: Option<&Value>) -> Value {
+    let (status, found) = call(method, url, token, body);
+    assert!((200..300).contains(&status), "{method} {url}: {status} {found}");
+    found
 }
 
 /// Sends one request on its own connection; returns the status, and the body as JSON or null.

@@ -33,7 +33,7 @@ const TURNS: usize = 5;
 /// Connections of reads.
 const READERS: u32 = 64;
 /// Accounts that are written to at once.
-const ACCOUNTS: usize = 64;
+const ACCOUNTS: u32 = 64;
 /// Calls in the stores that are read.
 const CALLS: u32 = 1_000;
 /// Commits of one create, and of a group, whose rows are put into PostgreSQL alone: about as many as it makes in a span.
@@ -359,7 +359,7 @@ fn accounts(server: &Server) -> Result<Vec<Placing>, Failed> {
     (0..ACCOUNTS).map(|number| account(server, number)).collect()
 }
 
-fn account(server: &Server, number: usize) -> Result<Placing, Failed> {
+fn account(server: &Server, number: u32) -> Result<Placing, Failed> {
     let operate = |path: &str, body: String| {
         server.curl_as(&server.admin, "POST", path, &["-H", "Content-Type: application/json", "-d", &body])
     };

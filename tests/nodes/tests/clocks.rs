@@ -1,26 +1,20 @@
 //! Nodes whose clocks are set an hour ahead and behind while they run: time goes on from where it was, whoever serves.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use switchboard_nodes::{Agency, Load, Site, expect_order};
 use switchboard_tests::house::assistant;
-use switchboard_tests::server::{Server, call};
+use switchboard_tests::server::Server;
 
 const HOUR: i64 = 3_600;
 /// Leads that are made between two faults.
 const BETWEEN: usize = 50;
-
-fn ask(node: &Server, method: &str, path: &str, key: &str, body: Option<&Value>) -> Value {
-    let (status, found) = call(method, &format!("{}{path}", node.text("url")), key, body);
-    assert!((200..300).contains(&status), "{method} {path}: {status} {found}");
-    found
-}
 
 /// Expects of every event of the feed that it stands there once, in order, and no earlier than the one before.
 fn is_told_in_order(node: &Server, key: &str) -> usize {
     let mut events: Vec<(u64, String)> = Vec::new();
     loop {
         let after = events.last().map_or(0, |(seq, _)| *seq);
-        let found = ask(node, "GET", &format!("/api/user/events?after={after}&limit=100"), key, None);
+        let found = node.ask("GET", &format!("/api/user/events?after={after}&limit=100"), key, None);
         let told = found["data"].as_array().unwrap_or_else(|| panic!("{found}"));
         if told.is_empty() {
             return events.len();
@@ -40,14 +34,14 @@ fn time_goes_on_where_the_node_before_was() {
     let site = Site::new();
     let first = site.node_ahead("first", HOUR);
     let (agency, token) = (Agency::of(&first), first.text("admin_token").to_owned());
-    let engine = ask(&first, "POST", "/admin/engine-tokens", &token, Some(&json!({ "name": "E", "telephony": true })));
+    let engine = first.ask("POST", "/admin/engine-tokens", &token, Some(&json!({ "name": "E", "telephony": true })));
     let own = engine["token"].as_str().expect("a token");
-    let made = ask(&first, "POST", "/api/user/assistant", &agency.key, Some(&assistant()));
+    let made = first.ask("POST", "/api/user/assistant", &agency.key, Some(&assistant()));
     let body = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
-    let place = |node: &Server| ask(node, "POST", "/api/user/make_call", &agency.key, Some(&body))["call_id"].clone();
+    let place = |node: &Server| node.ask("POST", "/api/user/make_call", &agency.key, Some(&body))["call_id"].clone();
     let placed = place(&first);
     let claim = json!({ "engine": "E", "capacity": 1, "wait": 30, "protocol": 2 });
-    let claimed = ask(&first, "POST", "/engine/claim", own, Some(&claim));
+    let claimed = first.ask("POST", "/engine/claim", own, Some(&claim));
     assert_eq!(claimed["calls"][0]["call"]["id"], placed);
     let load = Load::begin(&first, &agency);
     load.more(BETWEEN);
@@ -58,15 +52,15 @@ fn time_goes_on_where_the_node_before_was() {
         serving = follow(&site, serving, name, ahead, &load);
         expect_order(&agency.leads(&serving));
         let path = format!("/api/user/calls/{}/hangup", place(&serving));
-        ask(&serving, "POST", &path, &agency.key, Some(&json!({})));
+        serving.ask("POST", &path, &agency.key, Some(&json!({})));
         // Whoever has the call keeps it.
         let beat = json!({ "engine": "E", "calls": [placed], "capacity": 1, "running": 1 });
-        let renewed = ask(&serving, "POST", "/engine/heartbeat", own, Some(&beat));
+        let renewed = serving.ask("POST", "/engine/heartbeat", own, Some(&beat));
         assert_eq!(renewed["lost"], json!([]), "{name}: {renewed}");
         is_lent_to_nobody_else(&serving, own);
     }
     let events = json!({ "events": [{ "seq": 1, "type": "dialing" }, { "seq": 2, "type": "ringing" }] });
-    ask(&serving, "POST", &format!("/engine/calls/{placed}/events"), own, Some(&events));
+    serving.ask("POST", &format!("/engine/calls/{placed}/events"), own, Some(&events));
     // One that is ahead again may find that it has rung for an hour, but it rings nobody twice.
     serving = follow(&site, serving, "fourth", HOUR, &load);
     is_lent_to_nobody_else(&serving, own);
@@ -87,7 +81,7 @@ fn follow(site: &Site, serving: Server, name: &str, ahead: i64, load: &Load) -> 
 /// Expects that another engine is lent no call.
 fn is_lent_to_nobody_else(node: &Server, token: &str) {
     let claim = json!({ "engine": "F", "capacity": 1, "wait": 0, "protocol": 2 });
-    assert_eq!(ask(node, "POST", "/engine/claim", token, Some(&claim))["calls"], json!([]));
+    assert_eq!(node.ask("POST", "/engine/claim", token, Some(&claim))["calls"], json!([]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use switchboard_nodes::shares::spread;
 use switchboard_nodes::{Agency, Site};
 use switchboard_tests::edge::{EdgeNode, STORE_TOKEN};
 use switchboard_tests::house::{assistant, with};
-use switchboard_tests::server::{Folder, Server, call, send};
+use switchboard_tests::server::{Folder, Server, ask, call, send};
 
 /// Accounts: so many that each of two nodes has some.
 const ACCOUNTS: usize = 6;
@@ -33,12 +33,6 @@ impl Pair {
     fn urls(&self, number: usize) -> [&str; 2] {
         [number, number + 1].map(|at| self.nodes[at % 2].text("url"))
     }
-}
-
-fn ask(method: &str, url: &str, key: &str, body: Option<&Value>) -> Value {
-    let (status, found) = call(method, url, key, body);
-    assert!((200..300).contains(&status), "{method} {url}: {status} {found}");
-    found
 }
 
 /// Sixty a minute, of which twelve are there at once: whichever node is asked, and whichever has the account.

@@ -19,12 +19,6 @@ fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
 }
 
-fn get(node: &Server, path: &str, key: &str) -> Value {
-    let (status, found) = call("GET", &format!("{}{path}", node.text("url")), key, None);
-    assert_eq!(status, 200, "{found}");
-    found
-}
-
 #[test]
 fn nodes_that_start_at_once_make_one_store() {
     let site = Site::new();
@@ -33,7 +27,7 @@ fn nodes_that_start_at_once_make_one_store() {
     let owners: Vec<&Server> = nodes.iter().filter(|node| node.ready["api_key"].is_string()).collect();
     let [owner] = owners[..] else { panic!("{} nodes made an owner", owners.len()) };
     let key = owner.text("api_key");
-    let seen: Vec<Value> = nodes.iter().map(|node| get(node, "/api/user/me", key)).collect();
+    let seen: Vec<Value> = nodes.iter().map(|node| node.ask("GET", "/api/user/me", key, None)).collect();
     assert!(seen.iter().all(|me| *me == seen[0]), "{seen:?}");
 }
 
@@ -44,11 +38,9 @@ fn what_one_node_acknowledged_every_node_shows() {
     let key = Agency::of(&nodes[0]).key;
     for round in 0..20 {
         let at = |count: usize| &nodes[(round + count) % nodes.len()];
-        let url = format!("{}/api/user/assistant", at(0).text("url"));
-        let (status, made) = call("POST", &url, &key, Some(&assistant()));
-        assert!(matches!(status, 200 | 201), "{made}");
+        let made = at(0).ask("POST", "/api/user/assistant", &key, Some(&assistant()));
         let path = format!("/api/user/assistant/{}", made["data"]["id"]);
-        assert_eq!(get(at(1), &path, &key), get(at(2), &path, &key));
+        assert_eq!(at(1).ask("GET", &path, &key, None), at(2).ask("GET", &path, &key, None));
     }
 }
 
@@ -58,11 +50,9 @@ fn bodies_pass_as_they_come() {
     let (first, second) = (site.node("first"), site.node("second"));
     let key = Agency::of(&first).key;
     let lines = "A line of a long document.\n".repeat(20_000);
-    let (boundary, url) = ("a-boundary", format!("{}/api/user/knowledgebases", second.text("url")));
-    let body = json!({ "name": "Manual" });
-    let (status, made) = call("POST", &url, &key, Some(&body));
-    assert!(matches!(status, 200 | 201), "{made}");
-    let id = &made["data"]["id"];
+    let (boundary, bases) = ("a-boundary", "/api/user/knowledgebases");
+    let made = second.ask("POST", bases, &key, Some(&json!({ "name": "Manual" })));
+    let documents = format!("{bases}/{}/documents", made["data"]["id"]);
     let form = format!(
         "--{boundary}\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nManual\r\n--{boundary}\r\n\
          Content-Disposition: form-data; name=\"type\"\r\n\r\ntxt\r\n--{boundary}\r\n\
@@ -70,11 +60,14 @@ fn bodies_pass_as_they_come() {
          {lines}\r\n--{boundary}--\r\n"
     );
     let media = format!("multipart/form-data; boundary={boundary}");
-    let (status, _, answer) = send("POST", &format!("{url}/{id}/documents"), &key, &[("content-type", &media)], form);
+    let url = format!("{}{documents}", second.text("url"));
+    let (status, _, answer) = send("POST", &url, &key, &[("content-type", &media)], form);
     let answer = String::from_utf8_lossy(&answer);
     assert!(matches!(status, 200..=202), "{status} {answer}");
-    let documents = format!("/api/user/knowledgebases/{id}/documents");
-    assert_eq!(get(&first, &documents, &key)["data"][0]["name"], get(&second, &documents, &key)["data"][0]["name"]);
+    assert_eq!(
+        first.ask("GET", &documents, &key, None)["data"][0]["name"],
+        second.ask("GET", &documents, &key, None)["data"][0]["name"]
+    );
 }
 
 /// Each call asks for rows that are not there yet, and others make them meanwhile.
@@ -83,14 +76,14 @@ fn many_calls_at_once_are_placed_by_a_node_that_knows_nothing_yet() {
     let site = Site::new();
     let node = site.node("first");
     let key = node.text("api_key");
-    let made = post(&node, "/api/user/assistant", key, &assistant());
+    let made = node.ask("POST", "/api/user/assistant", key, Some(&assistant()));
     let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
     std::thread::scope(|scope| {
         for _ in 0..32 {
-            scope.spawn(|| (0..10).for_each(|_| drop(post(&node, "/api/user/make_call", key, &place))));
+            scope.spawn(|| (0..10).for_each(|_| drop(node.ask("POST", "/api/user/make_call", key, Some(&place)))));
         }
     });
-    assert_eq!(get(&node, "/api/user/calls?per_page=1", key)["total"], 320);
+    assert_eq!(node.ask("GET", "/api/user/calls?per_page=1", key, None)["total"], 320);
 }
 
 #[test]
@@ -106,7 +99,7 @@ fn a_stranger_at_the_address_for_nodes_is_refused() {
         assert_eq!(status, 403, "{}", String::from_utf8_lossy(&answer));
     }
     assert_eq!(call("GET", &me, key, None).0, 403);
-    get(&node, "/api/user/me", key);
+    node.ask("GET", "/api/user/me", key, None);
 }
 
 #[test]
@@ -151,21 +144,21 @@ fn what_happens_at_one_node_wakes_who_waits_at_another() {
     let site = Site::new();
     let (first, second) = (site.node("first"), site.node("second"));
     let (key, token) = (Agency::of(&first).key, first.text("admin_token"));
-    let engine = post(&first, "/admin/engine-tokens", token, &json!({ "name": "E" }));
+    let engine = first.ask("POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E" })));
     let own = engine["token"].as_str().expect("a token");
-    let made = post(&first, "/api/user/assistant", &key, &assistant());
+    let made = first.ask("POST", "/api/user/assistant", &key, Some(&assistant()));
     let claim = json!({ "engine": "E", "capacity": 1, "wait": 30 });
     let claimed = std::thread::scope(|scope| {
-        let claiming = scope.spawn(|| post(&second, "/engine/claim", own, &claim));
+        let claiming = scope.spawn(|| second.ask("POST", "/engine/claim", own, Some(&claim)));
         let place = json!({ "assistant_id": made["data"]["id"], "phone_number": "+14155550100" });
-        let call = post(&first, "/api/user/make_call", &key, &place)["call_id"].clone();
+        let call = first.ask("POST", "/api/user/make_call", &key, Some(&place))["call_id"].clone();
         let claimed = claiming.join().expect("a claim");
         assert_eq!(claimed["calls"][0]["call"]["id"], call, "{claimed}");
         call
     });
     let mut lines = follow(&second, &format!("/api/user/calls/{claimed}/events"), &key, 0);
     let events = json!({ "events": [{ "seq": 1, "type": "ringing" }] });
-    post(&first, &format!("/engine/calls/{claimed}/events"), own, &events);
+    first.ask("POST", &format!("/engine/calls/{claimed}/events"), own, Some(&events));
     assert!(lines.by_ref().take(50).any(|line| line.contains("ringing")), "it is told of");
 }
 
@@ -184,7 +177,7 @@ fn there_is_room_for_so_many_connections_of_nodes() {
         std::thread::sleep(Duration::from_millis(50));
     }
     // Clients have an address of their own.
-    get(&node, "/api/user/me", node.text("api_key"));
+    node.ask("GET", "/api/user/me", node.text("api_key"), None);
     drop(held);
 }
 
@@ -204,15 +197,12 @@ fn an_address_passes_on_no_more_than_its_share() {
     let second = second_that_passes_on(&site, &first);
     let address: SocketAddr = second.text("url").trim_start_matches("http://").parse().expect("an address");
     let head = format!("GET /api/user/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n");
+    // Making the connections may take longer than the first node may be silent.
+    let mut streams: Vec<TcpStream> =
+        (0..passed + waiting + MORE as u64).map(|_| TcpStream::connect(address).expect("a connection")).collect();
     // It has all accounts, and answers nothing for a moment.
     signal(&first, Signal::STOP);
-    let streams: Vec<TcpStream> = (0..passed + waiting + MORE as u64)
-        .map(|_| {
-            let mut stream = TcpStream::connect(address).expect("a connection");
-            stream.write_all(head.as_bytes()).expect("it is sent");
-            stream
-        })
-        .collect();
+    streams.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).expect("it is sent"));
     // Who has room is held until the first node goes on, which is not given up within these seconds.
     let until = Instant::now() + Duration::from_secs(4);
     while streams.iter().filter(|stream| !is_open(stream)).count() < MORE && Instant::now() < until {
@@ -230,15 +220,9 @@ fn an_address_passes_on_no_more_than_its_share() {
     assert_eq!(answered, MORE, "{passed} are passed on, and {waiting} wait");
     signal(&first, Signal::CONT);
     // Another node, and so another address, is served meanwhile; and this one once there is room.
-    get(&first, "/api/user/me", &key);
+    first.ask("GET", "/api/user/me", &key, None);
     drop(streams);
-    get(&second, "/api/user/me", &key);
-}
-
-fn post(node: &Server, path: &str, key: &str, body: &Value) -> Value {
-    let (status, made) = call("POST", &format!("{}{path}", node.text("url")), key, Some(body));
-    assert!((200..300).contains(&status), "{path}: {status} {made}");
-    made
+    second.ask("GET", "/api/user/me", &key, None);
 }
 
 /// While the database is out of reach for a moment a lease answers reads; one that is to be confirmed is not answered.

@@ -18,12 +18,6 @@ const BETWEEN: usize = 20;
 /// Accounts: so many that each of three nodes has some.
 const ACCOUNTS: usize = 12;
 
-fn ask(node: &Server, method: &str, path: &str, key: &str, body: Option<&Value>) -> Value {
-    let (status, found) = call(method, &format!("{}{path}", node.text("url")), key, body);
-    assert!((200..300).contains(&status), "{method} {path}: {status} {found}");
-    found
-}
-
 /// Makes accounts, one at each node in turn; returns them.
 fn accounts(nodes: &[&Server], token: &str) -> Vec<Agency> {
     // Any node takes what is another one's.
@@ -42,13 +36,13 @@ fn two_nodes() -> (Site, [Server; 2], Vec<Agency>) {
 
 /// Makes an assistant; returns its id.
 fn assistant_of(node: &Server, agency: &Agency) -> Value {
-    ask(node, "POST", "/api/user/assistant", &agency.key, Some(&assistant()))["data"]["id"].clone()
+    node.ask("POST", "/api/user/assistant", &agency.key, Some(&assistant()))["data"]["id"].clone()
 }
 
 /// Places a call; returns its id.
 fn place(node: &Server, agency: &Agency, assistant: &Value) -> Value {
     let call = json!({ "assistant_id": assistant, "phone_number": "+14155550100" });
-    ask(node, "POST", "/api/user/make_call", &agency.key, Some(&call))["call_id"].clone()
+    node.ask("POST", "/api/user/make_call", &agency.key, Some(&call))["call_id"].clone()
 }
 
 #[test]
@@ -57,8 +51,8 @@ fn any_node_takes_what_is_for_another() {
     let (nodes, token) = ([&first, &second], first.text("admin_token"));
     for (number, agency) in agencies.iter().enumerate() {
         let [here, there] = [nodes[number % 2], nodes[(number + 1) % 2]];
-        let me = ask(here, "GET", "/api/user/me", &agency.key, None);
-        assert_eq!(me, ask(there, "GET", "/api/user/me", &agency.key, None));
+        let me = here.ask("GET", "/api/user/me", &agency.key, None);
+        assert_eq!(me, there.ask("GET", "/api/user/me", &agency.key, None));
         assert_eq!(me["email"], format!("agency{number}@example.com"));
         // Found by its e-mail, wherever its rows are.
         let password = json!({ "email": me["email"], "password": "wrong" });
@@ -66,17 +60,17 @@ fn any_node_takes_what_is_for_another() {
         assert_eq!(status, 401, "{refused}");
     }
     for node in nodes {
-        let listed = ask(node, "GET", "/admin/accounts?per_page=100", token, None);
+        let listed = node.ask("GET", "/admin/accounts?per_page=100", token, None);
         let emails: BTreeSet<_> =
             listed["data"].as_array().expect("rows").iter().map(|row| row["email"].as_str()).collect();
         assert_eq!(emails.len(), ACCOUNTS + 1, "{listed}");
     }
     // A plan is the operator's, and all of them decide by it.
     let plan = json!({ "name": "small", "assistants": 1 });
-    ask(&first, "POST", "/admin/plans", token, Some(&plan));
+    first.ask("POST", "/admin/plans", token, Some(&plan));
     for (number, agency) in agencies.iter().enumerate() {
-        let path = format!("/admin/accounts/{}", ask(&first, "GET", "/api/user/me", &agency.key, None)["id"]);
-        ask(nodes[number % 2], "PUT", &path, token, Some(&json!({ "plan": "small" })));
+        let path = format!("/admin/accounts/{}", first.ask("GET", "/api/user/me", &agency.key, None)["id"]);
+        nodes[number % 2].ask("PUT", &path, token, Some(&json!({ "plan": "small" })));
         let url = format!("{}/api/user/assistant", nodes[(number + 1) % 2].text("url"));
         let (status, refused) = call("POST", &url, &agency.key, Some(&assistant()));
         assert_eq!(status, 403, "it has one: {refused}");
@@ -87,14 +81,14 @@ fn any_node_takes_what_is_for_another() {
 fn engines_serve_the_accounts_of_all_nodes() {
     let (_site, [first, second], agencies) = two_nodes();
     let (nodes, token) = ([&first, &second], first.text("admin_token"));
-    let engine = ask(&first, "POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E", "telephony": true })));
+    let engine = first.ask("POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E", "telephony": true })));
     let own = engine["token"].as_str().expect("a token");
     // Each account places a call while the engine waits at one node.
     let mut calls = Vec::new();
     for agency in &agencies {
         let claim = json!({ "engine": "E", "capacity": 1, "wait": 30, "protocol": 2 });
         let claimed = std::thread::scope(|scope| {
-            let claiming = scope.spawn(|| ask(&second, "POST", "/engine/claim", own, Some(&claim)));
+            let claiming = scope.spawn(|| second.ask("POST", "/engine/claim", own, Some(&claim)));
             let placed = place(&first, agency, &assistant_of(&first, agency));
             let claimed = claiming.join().expect("a claim");
             assert_eq!(claimed["calls"].as_array().map(Vec::len), Some(1), "{claimed}");
@@ -108,44 +102,38 @@ fn engines_serve_the_accounts_of_all_nodes() {
     let named: Vec<_> = calls.iter().cloned().chain([strange.clone()]).collect();
     for node in nodes {
         let beat = json!({ "engine": "E", "calls": named, "version": "1.0" });
-        let renewed = ask(node, "POST", "/engine/heartbeat", own, Some(&beat));
+        let renewed = node.ask("POST", "/engine/heartbeat", own, Some(&beat));
         assert_eq!(renewed["lost"], json!([strange]), "{renewed}");
-        let engines = ask(node, "GET", "/admin/engines", token, None);
+        let engines = node.ask("GET", "/admin/engines", token, None);
         assert_eq!(engines["data"][0]["version"], "1.0", "{engines}");
     }
     // A hang-up reaches it, wherever it waits.
     for (number, (agency, id)) in agencies.iter().zip(&calls).enumerate() {
         let report = |node: &Server, seq: u32, kind: &str| {
             let events = json!({ "events": [{ "seq": seq, "type": kind }] });
-            ask(node, "POST", &format!("/engine/calls/{id}/events"), own, Some(&events))
+            node.ask("POST", &format!("/engine/calls/{id}/events"), own, Some(&events))
         };
         for (seq, kind) in (1..).zip(["dialing", "ringing", "answered"]) {
             report(nodes[(number + seq as usize) % 2], seq, kind);
         }
         let claim = json!({ "engine": "E", "capacity": 0, "wait": 30, "protocol": 2 });
         std::thread::scope(|scope| {
-            let claiming = scope.spawn(|| ask(nodes[number % 2], "POST", "/engine/claim", own, Some(&claim)));
-            ask(
-                nodes[(number + 1) % 2],
-                "POST",
-                &format!("/api/user/calls/{id}/hangup"),
-                &agency.key,
-                Some(&json!({})),
-            );
+            let claiming = scope.spawn(|| nodes[number % 2].ask("POST", "/engine/claim", own, Some(&claim)));
+            nodes[(number + 1) % 2].ask("POST", &format!("/api/user/calls/{id}/hangup"), &agency.key, Some(&json!({})));
             let told = claiming.join().expect("a claim");
             assert_eq!(told["commands"][0]["call_id"], *id, "{told}");
         });
         report(nodes[number % 2], 4, "ended");
-        let shown = ask(nodes[(number + 1) % 2], "GET", &format!("/api/user/calls/{id}"), &agency.key, None);
+        let shown = nodes[(number + 1) % 2].ask("GET", &format!("/api/user/calls/{id}"), &agency.key, None);
         assert_eq!(shown["status"], "completed", "{shown}");
     }
     // Trunks of all accounts are in one list.
     for (number, agency) in agencies.iter().enumerate() {
         let made = trunk(&format!("+4021555{number:04}"));
-        ask(nodes[number % 2], "POST", "/api/user/phone-numbers/sip-trunks", &agency.key, Some(&made));
+        nodes[number % 2].ask("POST", "/api/user/phone-numbers/sip-trunks", &agency.key, Some(&made));
     }
     for node in nodes {
-        let listed = ask(node, "GET", "/engine/trunks", own, None);
+        let listed = node.ask("GET", "/engine/trunks", own, None);
         assert_eq!(listed["trunks"].as_array().map(Vec::len), Some(ACCOUNTS), "{listed}");
     }
 }
@@ -155,7 +143,7 @@ fn engines_serve_the_accounts_of_all_nodes() {
 fn calls_of_all_nodes_have_their_turn_and_their_lease() {
     let (site, [first, second], agencies) = two_nodes();
     let token = first.text("admin_token");
-    let engine = ask(&first, "POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E" })));
+    let engine = first.ask("POST", "/admin/engine-tokens", token, Some(&json!({ "name": "E" })));
     let own = engine["token"].as_str().expect("a token");
     for agency in &agencies {
         let assistant = assistant_of(&first, agency);
@@ -171,7 +159,7 @@ fn calls_of_all_nodes_have_their_turn_and_their_lease() {
     };
     let claim = |capacity: u32| {
         let claim = json!({ "engine": "E", "capacity": capacity, "wait": 0, "protocol": 2 });
-        let claimed = ask(&first, "POST", "/engine/claim", own, Some(&claim));
+        let claimed = first.ask("POST", "/engine/claim", own, Some(&claim));
         let calls = claimed["calls"].as_array().expect("calls").clone();
         calls.iter().map(|entry| entry["call"]["id"].as_u64().expect("an id")).collect::<Vec<_>>()
     };
@@ -185,7 +173,7 @@ fn calls_of_all_nodes_have_their_turn_and_their_lease() {
     }
     signal(&second, Signal::STOP);
     let beat = json!({ "engine": "E", "calls": calls });
-    let renewed = ask(&first, "POST", "/engine/heartbeat", own, Some(&beat));
+    let renewed = first.ask("POST", "/engine/heartbeat", own, Some(&beat));
     signal(&second, Signal::CONT);
     assert_eq!(renewed["lost"], json!([]), "{renewed}");
 }
@@ -230,7 +218,7 @@ fn a_node_that_is_drained_gives_its_accounts_up_and_refuses_nobody() {
     let (staying, drained) = if serves(&first, token) { (first, second) } else { (second, first) };
     assert!(!serves(&drained, token), "it passes on all that it is asked");
     staying.kill();
-    let me = ask(&drained, "GET", "/api/user/me", &agencies[0].key, None);
+    let me = drained.ask("GET", "/api/user/me", &agencies[0].key, None);
     assert_eq!(me["email"], "agency0@example.com");
     // Lanes of the other one are taken as each of them is silent for long enough.
     wait("the drained one has not all accounts again", || {
@@ -246,8 +234,8 @@ fn a_live_stream_ends_when_its_account_moves_and_is_taken_up_where_it_was() {
     // A call that is cancelled while it waits for an engine stands in the feed at once.
     let happen = |node: &Server, agency: &Agency| {
         let id = place(node, agency, &assistant_of(node, agency));
-        ask(node, "POST", &format!("/api/user/calls/{id}/hangup"), &agency.key, Some(&json!({})));
-        let feed = ask(node, "GET", "/api/user/events", &agency.key, None);
+        node.ask("POST", &format!("/api/user/calls/{id}/hangup"), &agency.key, Some(&json!({})));
+        let feed = node.ask("GET", "/api/user/events", &agency.key, None);
         feed["last_seq"].as_u64().filter(|last| *last > 0).unwrap_or_else(|| panic!("nothing happened: {feed}"))
     };
     // Each is read at the node that has it, and at the one that passes it on.
@@ -262,7 +250,7 @@ fn a_live_stream_ends_when_its_account_moves_and_is_taken_up_where_it_was() {
     read(&mut readers, &first);
     let serving = in_states(&first, token, &["serving", "serving"]);
     let goes = serving.iter().find(|node| accounts_of(node) > 1).expect("one of them has some");
-    ask(&second, "POST", &format!("/admin/nodes/{}/drain", goes["id"].as_str().expect("an id")), token, None);
+    second.ask("POST", &format!("/admin/nodes/{}/drain", goes["id"].as_str().expect("an id")), token, None);
     wait("it keeps accounts", || accounts_of(&in_states(&first, token, &["draining", "serving"])[0]) == 0);
     read(&mut readers, &second);
     for (_, reader) in &readers {

@@ -13,7 +13,7 @@ use crate::load::{each, sent};
 use crate::server::Server;
 
 /// Calls that are placed, as many by each account.
-const CALLS: u32 = 40 * 64;
+const CALLS: u32 = 40 * ACCOUNTS;
 /// How long they may take to end.
 const ENDED: Duration = Duration::from_mins(2);
 /// Pause between two looks at them.
