@@ -51,7 +51,7 @@ struct Node<'p> {
 pub async fn run(process: &Process, url: &str) -> Result<Vec<WriterThread>, Failed> {
     let (mut listeners, address) = process.listeners()?;
     let for_nodes = bind(process.settings.node_listen.unwrap_or((address.ip(), 0).into()), "--node-listen")?;
-    let reached = reached(process, &for_nodes)?;
+    let reached = reached(process, &for_nodes, url)?;
     listeners.push((for_nodes, Entrance::Nodes));
     let cluster = block_in_place(|| Cluster::join(url, &reached, Arc::clone(&process.clock)))?;
     let cluster = cluster.confirming_reads(process.settings.reads == Some(ReadsName::Confirmed));
@@ -92,15 +92,24 @@ pub async fn run(process: &Process, url: &str) -> Result<Vec<WriterThread>, Fail
 }
 
 /// Returns where other nodes reach the listener for them.
-fn reached(process: &Process, listener: &TcpListener) -> Result<String, Failed> {
-    let bound = listener.local_addr()?;
-    match &process.settings.node_address {
-        Some(address) => Ok(address.clone()),
-        None if bound.ip().is_unspecified() => {
-            Err(format!("other nodes cannot reach {bound}: --node-address HOST:PORT says where they do").into())
-        }
-        None => Ok(bound.to_string()),
+fn reached(process: &Process, listener: &TcpListener, url: &str) -> Result<String, Failed> {
+    let (bound, settings) = (listener.local_addr()?, &process.settings);
+    if let Some(address) = &settings.node_address {
+        return Ok(address.clone());
     }
+    if bound.ip().is_unspecified() {
+        return Err(format!("other nodes cannot reach {bound}: --node-address HOST:PORT says where they do").into());
+    }
+    // Whoever chose it knows what it is; by itself it would send what others pass on to their own machine.
+    if bound.ip().is_loopback() && settings.node_listen.is_none() && !Cluster::is_near(url)? {
+        return Err(format!(
+            "nodes on other machines cannot reach {bound}: --node-listen ADDR is an address of this machine in the network \
+             of the nodes, or {} if it stays the only one",
+            SocketAddr::from((bound.ip(), 0))
+        )
+        .into());
+    }
+    Ok(bound.to_string())
 }
 
 impl Node<'_> {

@@ -108,6 +108,11 @@ impl Trial {
         self.accounts.iter().map(|(_, load)| load.refused()).sum()
     }
 
+    /// Returns how many leads were acknowledged.
+    fn acknowledged(&self) -> usize {
+        self.accounts.iter().map(|(_, load)| load.view().acknowledged()).sum()
+    }
+
     /// Takes a node from those that live; the load turns to another one.
     fn take(&mut self) -> Server {
         let at = usize::try_from(self.random.below(self.nodes.len() as u64)).expect("a few nodes");

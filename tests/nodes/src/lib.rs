@@ -6,9 +6,10 @@ pub mod soak;
 pub mod streams;
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use switchboard::send;
 use switchboard::store::Store;
 use switchboard_postgres::{Instance, InstanceOptions, Login, ShownTime, SqlSession};
 use switchboard_tests::house::{assistant, campaign, lead};
-use switchboard_tests::server::{Folder, Server, Starting, binary, call};
+use switchboard_tests::server::{Folder, Server, Starting, binary};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -71,6 +72,35 @@ impl Site {
         self.spawn(Command::new(binary()), name, at, arguments)
     }
 
+    /// Starts a node that reaches the database at an address, and whose log can be read; waits until it answers.
+    ///
+    /// # Panics
+    /// If there can be no log.
+    pub fn node_telling(&self, name: &str, at: SocketAddr) -> (Server, NodeLog) {
+        self.telling(Command::new(binary()), name, at)
+    }
+
+    /// Starts a node with a log and a clock that can be set; waits until it answers.
+    ///
+    /// # Panics
+    /// If there can be no log, or it can be shown no time of its own.
+    pub fn node_shown(&self, name: &str) -> (Server, NodeLog, ShownTime) {
+        let (mut command, shown) = (Command::new(binary()), self.shown_time(name));
+        shown.show_to(&mut command);
+        let (node, log) = self.telling(command, name, self.instance.address());
+        (node, log, shown)
+    }
+
+    fn telling(&self, mut command: Command, name: &str, at: SocketAddr) -> (Server, NodeLog) {
+        let log = NodeLog(self.folder.path(&format!("{name}.log")));
+        command.stderr(File::create(&log.0).expect("a log"));
+        (self.spawn(command, name, at, &[]).wait(), log)
+    }
+
+    fn shown_time(&self, name: &str) -> ShownTime {
+        ShownTime::new(&self.folder.path(&format!("{name}.time"))).expect("a library that shows a time")
+    }
+
     /// Starts a node of another build, and waits until it answers.
     pub fn node_of(&self, name: &str, binary: &Path) -> Server {
         self.spawn(Command::new(binary), name, self.instance.address(), &[]).wait()
@@ -92,8 +122,7 @@ impl Site {
     /// # Panics
     /// If it can be shown no time of its own.
     pub fn begin_shown(&self, name: &str, seconds: i64) -> (Starting, ShownTime) {
-        let mut command = Command::new(binary());
-        let shown = ShownTime::new(&self.folder.path(&format!("{name}.time"))).expect("a library that shows a time");
+        let (mut command, shown) = (Command::new(binary()), self.shown_time(name));
         shown.shift(seconds).expect("a file");
         shown.show_to(&mut command);
         (self.spawn(command, name, self.instance.address(), &[]), shown)
@@ -129,9 +158,30 @@ impl Default for Site {
     }
 }
 
+/// The log of a node.
+pub struct NodeLog(PathBuf);
+
+impl NodeLog {
+    /// Waits until it says something.
+    ///
+    /// # Panics
+    /// If it does not within half a minute.
+    pub fn says(&self, part: &str) {
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let said = std::fs::read_to_string(&self.0).expect("a log");
+            if said.contains(part) {
+                return;
+            }
+            assert!(Instant::now() < until, "not \"{part}\": {said}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
 /// Starts a node over the store of a URL, without waiting for it.
 pub fn spawn(mut command: Command, folder: &Folder, name: &str, url: &str, arguments: &[&str]) -> Starting {
-    command.env("SWITCHBOARD_STORE", url).stderr(Stdio::inherit());
+    command.env("SWITCHBOARD_STORE", url);
     let unlimited: &[&str] = if arguments.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "0"] };
     let arguments = [unlimited, &["--engine", "none"], arguments].concat();
     Server::spawn(command, &folder.path(name), &arguments)
@@ -159,11 +209,7 @@ impl Agency {
     /// # Panics
     /// If a request is refused.
     pub fn opened(node: &Server, other: &Server, operator: &str, number: usize) -> Self {
-        let make = |at: &Server, path: &str, body: &Value| {
-            let (status, made) = call("POST", &format!("{}{path}", at.text("url")), operator, Some(body));
-            assert_eq!(status, 201, "{made}");
-            made
-        };
+        let make = |at: &Server, path: &str, body: &Value| at.ask("POST", path, operator, Some(body));
         let account = make(node, "/admin/accounts", &json!({ "email": format!("agency{number}@example.com") }));
         let key = make(other, &format!("/admin/accounts/{}/api-keys", account["id"]), &json!({ "name": "Key" }));
         Self::with(node, key["api_key"]["token"].as_str().unwrap_or_else(|| panic!("{key}")))
@@ -174,15 +220,13 @@ impl Agency {
     /// # Panics
     /// If a request is refused.
     pub fn with(node: &Server, key: &str) -> Self {
-        let (url, key) = (format!("{}/api", node.text("url")), key.to_owned());
         let make = |path: &str, body: &Value| {
-            let (status, made) = call("POST", &format!("{url}{path}"), &key, Some(body));
-            assert!(matches!(status, 200 | 201), "{made}");
+            let made = node.ask("POST", path, key, Some(body));
             made["data"]["id"].as_u64().expect("an id")
         };
-        let assistant = make("/user/assistant", &assistant());
-        let campaign = make("/user/campaigns", &campaign(assistant));
-        Self { key, campaign }
+        let assistant = make("/api/user/assistant", &assistant());
+        let campaign = make("/api/user/campaigns", &campaign(assistant));
+        Self { key: key.to_owned(), campaign }
     }
 
     /// Returns the telephone numbers of all leads that a node knows, each once.
@@ -220,9 +264,8 @@ impl Agency {
     /// # Panics
     /// If it is refused.
     pub fn page(&self, node: &Server, page: usize) -> Vec<Value> {
-        let url = format!("{}/api/user/leads?per_page={PAGE}&page={page}", node.text("url"));
-        let (status, found) = call("GET", &url, &self.key, None);
-        assert_eq!(status, 200, "{found}");
+        let path = format!("/api/user/leads?per_page={PAGE}&page={page}");
+        let found = node.ask("GET", &path, &self.key, None);
         found["data"].as_array().expect("rows").clone()
     }
 }

@@ -39,6 +39,18 @@ fn a_database_that_loses_what_it_was_given_is_refused() {
     site.node("first");
 }
 
+/// By itself a node would be reached on its own machine alone: others would pass requests, and a secret, to theirs.
+#[test]
+fn a_node_that_others_cannot_reach_is_refused_unless_it_was_asked_for() {
+    let far = "postgres://calls:secret@db.invalid/calls";
+    expect(&refused(far), &["nodes on other machines cannot reach 127.0.0.1:", "--node-listen ADDR", "127.0.0.1:0"]);
+    let (folder, listen) = (Folder::new(), ["--listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"]);
+    let data = folder.path("data").display().to_string();
+    let said = refusal(&[&["serve", "--engine", "none", "--data", &data, "--store", far][..], &listen].concat());
+    expect(&said, &["calls at db.invalid"]);
+    assert!(!said.contains("--node-listen"), "{said}");
+}
+
 /// The secrets of a first start are written there, and could not be told again.
 #[test]
 fn a_data_folder_that_is_none_is_refused_before_there_is_an_owner() {
@@ -92,6 +104,8 @@ fn a_role_needs_to_read_and_write_rows_and_no_more() {
     let url = format!("postgres://serving:secret@localhost:{port}/calls");
     let grant = |sql: &str| site.instance.run_in("calls", sql).expect("it is granted");
     grant("CREATE ROLE serving LOGIN PASSWORD 'secret'");
+    let bare = format!("postgres://serving:secret@localhost:{port}/postgres");
+    expect(&Store::init(&bare).expect_err("it may not").to_string(), &["permission denied", "CREATE on the database"]);
     expect(&refused(&url), &["permission denied", "USAGE on the schema switchboard"]);
     grant("GRANT USAGE ON SCHEMA switchboard TO serving");
     expect(&refused(&url), &["permission denied", "SELECT, INSERT, UPDATE and DELETE"]);

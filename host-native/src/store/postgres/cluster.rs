@@ -25,13 +25,16 @@ pub(super) const SILENCE: Duration = Duration::from_secs(7);
 /// How often others are looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// How far a machine's clock may be from the database's.
-const APART_MAX: Duration = Duration::from_secs(10);
+pub(super) const APART_MAX: Duration = Duration::from_secs(10);
 /// How far it may be without a warning.
 const APART: Duration = Duration::from_secs(1);
 /// Things that have happened and were not taken notice of: more are waited for.
 const EVENTS: usize = 4;
 pub(super) const SHOWN: &str = "INSERT INTO node (id, address, release) VALUES ($1, $2, $3) \
-    ON CONFLICT (id) DO UPDATE SET seen = now(), load = $4";
+    ON CONFLICT (id) DO UPDATE SET seen = now(), load = $4 \
+    RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('synchronous_standby_names') <> ''";
+/// Has a node give its accounts to others, as when the operator drains it.
+pub(super) const SET_ASIDE: &str = "UPDATE node SET is_draining = true WHERE id = $1";
 pub(super) const GONE: &str = "DELETE FROM node WHERE id = $1";
 pub(super) const LONG_GONE: &str = "DELETE FROM node WHERE seen < now() - interval '1 hour'";
 /// How long a database may take to hear that a node leaves: one that holds commits up holds no node up.
@@ -53,6 +56,14 @@ pub(super) struct Presence {
     pub confirms_reads: bool,
     /// Whether it takes no more rows.
     is_leaving: Arc<AtomicBool>,
+}
+
+/// What a process sees of the database as it shows itself.
+pub(super) struct DatabaseView {
+    /// How far this machine's clock is from the database's, at least.
+    pub apart: Duration,
+    /// Whether commits wait for a standby.
+    pub has_standby: bool,
 }
 
 /// A node among those of a store.
@@ -94,15 +105,22 @@ impl Presence {
         })
     }
 
-    /// Shows that the process is there, and forgets those that no longer are.
-    pub async fn show(&self, link: &DatabaseLink) -> Result<(), Error> {
+    /// Shows that the process is there, and forgets those that no longer are; returns what it sees of the database, `None`
+    /// if it shows nothing.
+    pub async fn show(&self, link: &DatabaseLink) -> Result<Option<DatabaseView>, Error> {
         if self.address.is_empty() || self.is_leaving() {
-            return Ok(());
+            return Ok(None);
         }
-        let (id, load) = (self.id.as_slice(), self.duty.read());
-        link.client.execute(SHOWN, &[&id, &self.address, &Service::version(), &load]).await?;
+        let (id, load, before) = (self.id.as_slice(), self.duty.read(), here());
+        let shown = link.client.query_one(SHOWN, &[&id, &self.address, &Service::version(), &load]).await?;
+        let apart = apart(before, shown.get(0));
         link.client.execute(LONG_GONE, &[]).await?;
-        Ok(())
+        Ok(Some(DatabaseView { apart, has_standby: shown.get(1) }))
+    }
+
+    /// Has the process give what it serves to others, for as long as any of them serves.
+    pub async fn set_aside(&self, link: &DatabaseLink) -> Result<(), Error> {
+        link.client.execute(SET_ASIDE, &[&self.id.as_slice()]).await.map(drop)
     }
 
     /// Takes no more rows.
@@ -142,6 +160,11 @@ impl Cluster {
     /// Returns what nodes of this store know each other by.
     pub fn secret(&self) -> &str {
         &self.secret
+    }
+
+    /// Returns whether the database of a URL is on this machine, as far as the URL says.
+    pub fn is_near(url: &str) -> Result<bool, StoreError> {
+        Ok(DatabaseTarget::of(url)?.is_near())
     }
 
     /// Begins to look at the other nodes and to take this one's share of the slots. `mapped` is told at once who has which
@@ -238,14 +261,9 @@ async fn joined(target: &DatabaseTarget, presence: &Presence) -> Result<String, 
 
 /// Refuses a machine whose clock is far from the database's: what it writes would say another time than the other nodes.
 async fn compare_clocks(client: &Client) -> Result<(), StoreError> {
-    let here = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let before = here();
     let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-    let there: i64 = client.query_one(now, &[]).await.map_err(|error| recut::refused(&error))?.get(0);
-    let there = Duration::from_micros(u64::try_from(there).unwrap_or_default());
-    let after = here();
-    // Between the two readings here lies the one there.
-    let apart = before.saturating_sub(there).max(there.saturating_sub(after));
+    let apart = apart(before, client.query_one(now, &[]).await.map_err(|error| recut::refused(&error))?.get(0));
     if apart > APART_MAX {
         let why = format!("this machine's clock is {} s from the database's: set it", apart.as_secs());
         return Err(StoreError::of(WHAT, &why));
@@ -254,4 +272,17 @@ async fn compare_clocks(client: &Client) -> Result<(), StoreError> {
         tracing::warn!(apart_ms = apart.as_millis(), "this machine's clock is not the database's");
     }
     Ok(())
+}
+
+/// Returns this machine's time, since 1970.
+fn here() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Returns how far this machine's clock is from the database's, at least, whose time was asked for after `before` and is
+/// `there`, microseconds since 1970.
+fn apart(before: Duration, there: i64) -> Duration {
+    let there = Duration::from_micros(u64::try_from(there).unwrap_or_default());
+    // Between the two readings here lies the one there.
+    before.saturating_sub(there).max(there.saturating_sub(here()))
 }

@@ -11,13 +11,15 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls, Row, Statement};
 
 use super::fence::Id;
+use super::schema;
 use super::target::{DatabaseTarget, DatabaseWay};
 
 /// How long making a connection and setting it up may take, in all.
 const MADE: Duration = Duration::from_secs(4);
 /// Settings of each session. A plan is made once, for any values; a young table without statistics would otherwise be
-/// read whole.
+/// read whole. Warnings come, whatever the role or the server says: one of them tells that a standby may lack a commit.
 pub(super) const SESSION: &str = "SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+    SET client_min_messages = warning; \
     SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = 0; SET statement_timeout = 0; \
     SET search_path = switchboard";
 
@@ -60,7 +62,7 @@ pub(super) fn id_in(row: &Row, at: usize) -> Option<Id> {
     row.get::<_, Option<&[u8]>>(at)?.try_into().ok()
 }
 
-/// Statements, prepared on a connection that is made when one is needed.
+/// Statements, prepared on a connection that is made when one is needed, to a database that keeps what it says it has.
 pub(super) struct Prepared<const N: usize> {
     target: DatabaseTarget,
     /// Their texts, and the types of their parameters.
@@ -80,6 +82,7 @@ impl<const N: usize> Prepared<N> {
             open
         } else {
             let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
+            schema::check_durable(&link.client).await?;
             let mut statements = Vec::with_capacity(N);
             for (text, types) in self.texts {
                 statements.push(link.client.prepare_typed(text, types).await.map_err(|error| told(&error))?);
@@ -137,9 +140,10 @@ fn advice(code: Option<&SqlState>, said: &str) -> Option<&'static str> {
         Some(code) if *code == SqlState::UNDEFINED_DATABASE => {
             Some("make it with CREATE DATABASE, or name another one in the URL")
         }
-        Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
-            Some("the role needs USAGE on the schema switchboard, and SELECT, INSERT, UPDATE and DELETE on its tables")
-        }
+        Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => Some(
+            "the role needs USAGE on the schema switchboard, and SELECT, INSERT, UPDATE and DELETE on its tables; to \
+                 make them with `switchboard store init`, CREATE on the database",
+        ),
         None if said.contains("certificate") => {
             Some("it must be for the host of the URL, and of an authority that browsers know or sslrootcert=FILE names")
         }

@@ -8,9 +8,9 @@ use parking_lot::RwLock;
 use switchboard_core::time::Timestamp;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::Instant;
-use tokio_postgres::Row;
+use tokio_postgres::{Error, Row};
 
-use super::cluster::{LOOK, Presence, SILENCE};
+use super::cluster::{APART_MAX, DatabaseView, LOOK, Presence, SILENCE};
 use super::coalescer::Coalescer;
 use super::fence::{Fence, Id};
 use super::link::{DatabaseLink, id_in, told};
@@ -84,12 +84,28 @@ pub(super) struct Look {
     map: Arc<SlotMap>,
     /// Whether a lane was seen to move on.
     has_heard: bool,
+    /// Whether commits waited for a standby when it was last looked.
+    had_standby: bool,
+    /// Whether this machine's clock was far from the database's when it was last looked.
+    is_apart: bool,
 }
 
 impl Look {
     pub fn of(target: DatabaseTarget, clock: Arc<Clock>, presence: Presence) -> Self {
         let (lanes, nodes, map) = (Vec::new(), BTreeMap::new(), Arc::default());
-        Self { target, clock, presence, link: None, shown: None, lanes, nodes, map, has_heard: false }
+        Self {
+            target,
+            clock,
+            presence,
+            link: None,
+            shown: None,
+            lanes,
+            nodes,
+            map,
+            has_heard: false,
+            had_standby: false,
+            is_apart: false,
+        }
     }
 
     /// Looks again; the error is a phrase.
@@ -112,7 +128,9 @@ impl Look {
             None => DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?,
         };
         if self.shown.is_none_or(|shown| shown.elapsed() >= PRESENCE) {
-            self.presence.show(&link).await.map_err(|error| told(&error))?;
+            if let Some(seen) = self.presence.show(&link).await.map_err(|error| told(&error))? {
+                self.judge(&link, &seen).await.map_err(|error| told(&error))?;
+            }
             self.shown = Some(Instant::now());
         }
         let (lanes, nodes) = tokio::try_join!(link.client.query(LANES, &[]), link.client.query(NODES, &[]))
@@ -125,6 +143,29 @@ impl Look {
         }
         self.note_nodes(&nodes);
         self.link = Some(link);
+        Ok(())
+    }
+
+    /// Tells of a database that has lost its standby, and gives up what it serves if the clock here was set to another time:
+    /// the next node would have to go on from that.
+    async fn judge(&mut self, link: &DatabaseLink, seen: &DatabaseView) -> Result<(), Error> {
+        if !seen.has_standby && self.had_standby {
+            tracing::error!(
+                "PostgreSQL no longer waits for a standby (synchronous_standby_names is empty): a failover may lose what is \
+                 acknowledged from now on"
+            );
+        }
+        self.had_standby = seen.has_standby;
+        let is_apart = seen.apart > APART_MAX;
+        if is_apart && !self.is_apart {
+            tracing::error!(
+                apart_seconds = seen.apart.as_secs(),
+                "this machine's clock is not the database's any more: this node gives its accounts to others; set the clock \
+                 and start it again"
+            );
+            self.presence.set_aside(link).await?;
+        }
+        self.is_apart = is_apart;
         Ok(())
     }
 

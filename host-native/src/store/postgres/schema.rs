@@ -12,6 +12,9 @@ use crate::store::StoreError;
 /// Version of the tables and of the places of rows in them.
 pub(super) const FORMAT: &str = "1";
 const WHAT: &str = "the store cannot be used";
+/// Reads what a commit waits for, and has it stay so in this session.
+pub(super) const DURABLE: &str = "SELECT current_setting('fsync'), current_setting('full_page_writes'), \
+    set_config('synchronous_commit', current_setting('synchronous_commit'), false)";
 
 /// Every row of the service is a row of `kv`, under its slot and its key. Whoever holds a `lane` writes the rows of its
 /// slots: each commit moves its `seq` on, so that nobody writes who has lost it; others reach its node at an `address`. A
@@ -73,19 +76,29 @@ fn unread(error: &Error) -> StoreError {
     StoreError::of(WHAT, &told(error))
 }
 
+/// Refuses a database that would lose what it says it has; the error is a phrase. Whatever is set later, commits of this
+/// session wait as they do now.
+pub(super) async fn check_durable(client: &Client) -> Result<(), String> {
+    let settings = client.query_one(DURABLE, &[]).await.map_err(|error| told(&error))?;
+    for (at, (name, refused)) in
+        [("fsync", &["off"][..]), ("full_page_writes", &["off"]), ("synchronous_commit", &["off", "local"])]
+            .into_iter()
+            .enumerate()
+    {
+        let value: &str = settings.get(at);
+        if refused.contains(&value) {
+            return Err(format!(
+                "PostgreSQL runs with {name} = {value} and so loses what it said it had: set it to on"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a database that would lose what it was given, or that holds something else; warns of one that may lose it
 /// with its machine.
 pub(super) async fn check(client: &Client) -> Result<(), StoreError> {
-    for (name, refused) in
-        [("fsync", &["off"][..]), ("full_page_writes", &["off"]), ("synchronous_commit", &["off", "local"])]
-    {
-        let value: String =
-            client.query_one("SELECT current_setting($1)", &[&name]).await.map_err(|error| unread(&error))?.get(0);
-        if refused.contains(&value.as_str()) {
-            let why = format!("PostgreSQL runs with {name} = {value} and so loses what it said it had: set it to on");
-            return Err(StoreError::of(WHAT, &why));
-        }
-    }
+    check_durable(client).await.map_err(|why| StoreError::of(WHAT, &why))?;
     let standbys = "SELECT current_setting('synchronous_standby_names')";
     let standbys: String = client.query_one(standbys, &[]).await.map_err(|error| unread(&error))?.get(0);
     if standbys.is_empty() {

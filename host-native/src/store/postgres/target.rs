@@ -1,5 +1,6 @@
 //! [`DatabaseTarget`]: which database a URL names, and how it is reached.
 
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,6 +90,11 @@ impl DatabaseTarget {
         Ok(Self { config, way })
     }
 
+    /// Returns whether the database is on this machine.
+    pub fn is_near(&self) -> bool {
+        is_near(&self.config)
+    }
+
     /// Returns the hosts, for people; a password is never shown.
     pub fn shown(&self) -> String {
         let host = |host: &Host| match host {
@@ -111,10 +117,12 @@ fn verification(mode: &str) -> Result<Verification, StoreError> {
 /// Returns whether all hosts are this machine: what goes to them passes no network.
 fn is_near(config: &Config) -> bool {
     let mut hosts = config.get_hosts().iter();
-    hosts.all(|host| match host {
+    let are_near = hosts.all(|host| match host {
         Host::Unix(_) => true,
-        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback()),
-    })
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
+    });
+    // Where the URL has these, it is they that are asked.
+    are_near && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 /// Trusts the certificates of a file, or those that browsers trust.
@@ -153,6 +161,8 @@ mod tests {
             ("postgres://sb@localhost,db.example/sb", true),
             ("postgres://sb@localhost/sb?sslmode=verify-full", true),
             ("postgres://sb@db.example/sb?sslmode=disable", false),
+            ("postgres://sb@localhost/sb?hostaddr=127.0.0.1", false),
+            ("postgres://sb@localhost/sb?hostaddr=192.0.2.1", true),
             ("postgresql://sb@localhost:5433,[::1]:5434/sb?connect_timeout=3", false),
             ("postgres://sb@a.example:5433,b.example:5434/sb?sslmode=verify-full&keepalives=1", true),
         ] {

@@ -99,7 +99,9 @@ pub fn reads(wanted: u64, seed: u64) -> Row {
         for reader in readers {
             row.fail_if(reader.join().map_err(|_| format!("seed {seed}: a read failed, or was too old")));
         }
-        row.notes.push(format!("{} reads", read.load(Ordering::Relaxed)));
+        let read = read.load(Ordering::Relaxed);
+        row.fail_if(if read >= wanted { Ok(()) } else { Err(format!("seed {seed}: {read} reads were answered")) });
+        row.notes.push(format!("{read} reads"));
         row
     });
     ended(row, trial, seed)

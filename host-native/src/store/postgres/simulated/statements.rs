@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio_postgres::types::{FromSql, Type};
 
@@ -10,7 +11,7 @@ use super::super::load::{LOAD, LOAD_TYPES, QUEUE};
 use super::super::past::PAST;
 use super::super::place::SLOTS as SLOTS_OF_ACCOUNTS;
 use super::super::shared::{LAST, NOTED, SINCE};
-use super::super::{cluster, lookout, ownership, recut};
+use super::super::{cluster, lookout, ownership, recut, schema};
 use super::wire::SqlCell;
 
 /// Parameters of a statement, as they came.
@@ -32,7 +33,7 @@ const NONE: &[Type] = &[];
 const UNIQUE_VIOLATION: &str = "23505";
 const DIVISION_BY_ZERO: &str = "22012";
 
-static STATEMENTS: [Statement; 23] = [
+static STATEMENTS: [Statement; 25] = [
     read(lookout::LANES, NONE, &[Type::BYTEA, Type::BYTEA, Type::TEXT, Type::INT8, Type::INT8], lanes),
     read(lookout::SLOTS, NONE, &[Type::INT4, Type::BYTEA], slots),
     read(lookout::NODES, NONE, &[Type::BYTEA, Type::TEXT, Type::BOOL, Type::TEXT], nodes),
@@ -43,6 +44,9 @@ static STATEMENTS: [Statement; 23] = [
     read(PAST, &PAST_TYPES, &[Type::INT8, Type::BOOL, Type::BOOL], past),
     read(PASSED, &[Type::INT8], &[Type::BOOL], |tables, given| {
         one(vec![SqlCell::Bool(tables.last_shared().0 > number(given, 0))])
+    }),
+    read(schema::DURABLE, NONE, &[Type::TEXT, Type::TEXT, Type::TEXT], |_, _| {
+        one(["on", "on", "on"].map(|value| SqlCell::Text(value.into())).into())
     }),
     read(recut::ONE, NONE, &[Type::TEXT], |_, _| one(vec![SqlCell::Text("simulated".into())])),
     read(recut::FREE, &[Type::BYTEA_ARRAY, Type::INT8], &[Type::INT4], free),
@@ -57,7 +61,8 @@ static STATEMENTS: [Statement; 23] = [
         tables.shared.insert(tables.last_shared().0 + 1, noted);
         none(1)
     }),
-    write(cluster::SHOWN, &[Type::BYTEA, Type::TEXT, Type::TEXT, Type::FLOAT8], NONE, shown),
+    write(cluster::SHOWN, &[Type::BYTEA, Type::TEXT, Type::TEXT, Type::FLOAT8], &[Type::INT8, Type::BOOL], shown),
+    write(cluster::SET_ASIDE, &[Type::BYTEA], NONE, |_, _| none(1)),
     write(cluster::GONE, &[Type::BYTEA], NONE, |tables, given| {
         none(usize::from(tables.nodes.remove(&bytes(given, 0)).is_some()))
     }),
@@ -247,7 +252,9 @@ fn nodes(tables: &mut Tables, _: &Parameters) -> StatementResult {
 
 fn shown(tables: &mut Tables, given: &Parameters) -> StatementResult {
     tables.nodes.insert(bytes(given, 0), tables.now);
-    none(1)
+    // The clocks of the machines are right.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+    one(vec![SqlCell::Int8(i64::try_from(now).unwrap_or_default()), SqlCell::Bool(true)])
 }
 
 fn free(tables: &mut Tables, given: &Parameters) -> StatementResult {

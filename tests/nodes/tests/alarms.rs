@@ -1,0 +1,128 @@
+//! What a node does, and says, when its database or its machine is no longer what it was.
+
+use std::time::{Duration, Instant};
+
+use switchboard_nodes::{Agency, Load, NodeLog, Site};
+use switchboard_postgres::Proxy;
+use switchboard_tests::house::assistant;
+use switchboard_tests::server::{Server, call};
+
+const HOUR: i64 = 3_600;
+/// Leads that are made before a fault.
+const BETWEEN: usize = 20;
+
+/// A node that has written something, and its log.
+fn serving(site: &Site) -> (Server, NodeLog, Agency) {
+    let (node, log) = site.node_telling("node", site.instance.address());
+    let agency = Agency::of(&node);
+    let load = Load::begin(&node, &agency);
+    load.more(BETWEEN);
+    load.end().is_stored(&agency, &node);
+    (node, log, agency)
+}
+
+/// Waits until something has come to be.
+fn becomes(what: &str, mut is: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !is() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn ends(mut node: Server) {
+    becomes("it ends", || node.has_ended());
+}
+
+/// Asks for an assistant to be made; returns the status.
+fn write(node: &Server, key: &str) -> u16 {
+    call("POST", &format!("{}/api/user/assistant", node.text("url")), key, Some(&assistant())).0
+}
+
+#[test]
+fn rows_that_another_program_took_away_stop_the_node() {
+    let site = Site::new();
+    let (node, log, agency) = serving(&site);
+    site.value("DELETE FROM switchboard.kv");
+    assert_eq!(write(&node, &agency.key), 503, "it was not made");
+    log.says("rows were changed by another program");
+    ends(node);
+}
+
+/// A machine that is copied as it runs has two processes with one right to write.
+#[test]
+fn a_process_ends_when_another_one_writes_in_its_name() {
+    let site = Site::new();
+    let (node, log, _) = serving(&site);
+    site.value("UPDATE switchboard.lane SET seq = seq + 1");
+    log.says("another process writes in the name of this one: its machine was copied");
+    ends(node);
+}
+
+#[test]
+fn a_standby_that_is_no_longer_waited_for_is_told() {
+    let site = Site::on_disk();
+    let _standby = site.instance.standby("standby").expect("a standby");
+    site.instance.synchronize_with("standby").expect("a setting");
+    site.instance.wait_until_synchronous("standby").expect("it is synchronous");
+    let (node, log, agency) = serving(&site);
+    site.instance.set("synchronous_standby_names", "").expect("a setting");
+    log.says("PostgreSQL no longer waits for a standby");
+    assert_eq!(write(&node, &agency.key), 201, "it goes on");
+}
+
+/// A role that does not wait for the disk is seen with the next connection; those that are open wait as before.
+#[test]
+fn a_database_that_keeps_commits_no_more_gets_none() {
+    let site = Site::new();
+    let (node, log, agency) = serving(&site);
+    let role = &site.login.name;
+    let run = |sql: &str| site.instance.run_in("calls", sql).expect("it is done");
+    let cut = || run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard'");
+    run(&format!("ALTER ROLE {role} SET synchronous_commit = off"));
+    assert_eq!(write(&node, &agency.key), 201);
+    cut();
+    assert_eq!(write(&node, &agency.key), 503);
+    log.says("synchronous_commit = off");
+    run(&format!("ALTER ROLE {role} RESET synchronous_commit"));
+    cut();
+    becomes("it writes again", || write(&node, &agency.key) == 201);
+}
+
+#[test]
+fn a_database_that_went_back_in_time_stops_the_node() {
+    let site = Site::on_disk();
+    let standby = site.instance.standby("standby").expect("a standby");
+    let proxy = Proxy::open(site.instance.address(), 1).expect("a proxy");
+    let (node, log) = site.node_telling("node", proxy.address());
+    let agency = Agency::of(&node);
+    let _paused = site.instance.pause_sender("standby").expect("it sends");
+    assert_eq!(write(&node, &agency.key), 201);
+    site.instance.kill().expect("it ran");
+    standby.promote().expect("it becomes the primary");
+    proxy.turn_to(standby.address());
+    proxy.cut();
+    log.says("the database went back in time");
+    ends(node);
+}
+
+#[test]
+fn a_node_whose_clock_is_set_to_another_time_gives_its_accounts_to_others() {
+    let site = Site::new();
+    let (first, log, shown) = site.node_shown("first");
+    let second = site.node("second");
+    let token = first.text("admin_token");
+    let lanes = |state: &str| {
+        let listed = second.ask("GET", "/admin/nodes", token, None);
+        let nodes = listed["data"].as_array().unwrap_or_else(|| panic!("{listed}"));
+        let node = nodes.iter().find(|node| node["state"] == state)?;
+        Some(node["lanes"].as_array()?.len())
+    };
+    becomes("both serve", || lanes("draining").is_none() && lanes("serving").is_some_and(|lanes| lanes > 0));
+    shown.shift(HOUR).expect("a file");
+    log.says("this machine's clock is not the database's any more");
+    becomes("it has given its accounts", || {
+        lanes("draining") == Some(0) && lanes("serving").is_some_and(|lanes| lanes > 0)
+    });
+    second.ask("GET", "/api/user/me", first.text("api_key"), None);
+}
