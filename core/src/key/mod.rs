@@ -434,10 +434,9 @@ pub fn idempotency_expiry(space: Space, at: Timestamp, digest: &[u8; 32]) -> Key
     with(key(space, Table::IdempotencyExpiry, 40), &[&at.micros().to_be_bytes(), digest])
 }
 
-/// Returns the range of the idempotency keys that have expired by `now`, this microsecond included.
-pub fn idempotency_expired(space: Space, now: Timestamp) -> Range<Key> {
-    key(space, Table::IdempotencyExpiry, 0)
-        ..with(key(space, Table::IdempotencyExpiry, 8), &[&(now.micros() + 1).to_be_bytes()])
+/// Returns the range of the expiries of all idempotency keys.
+pub fn idempotency_expiries(space: Space) -> Range<Key> {
+    key(space, Table::IdempotencyExpiry, 0)..with(key(space, Table::IdempotencyExpiry, 8), &[&u64::MAX.to_be_bytes()])
 }
 
 /// Parses the digest at the end of an [`idempotency_expiry`] key.

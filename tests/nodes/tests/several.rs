@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -246,4 +246,37 @@ fn reads_are_confirmed_by_the_database_where_no_clock_is_trusted() {
         proxy.heal().expect("it goes on");
         wait("reads are not answered again", || call("GET", &url, key, None).0 == 200);
     }
+}
+
+/// Keys are marked, answered and, once they have expired, swept; those of the operator stand in shared rows. A day takes two
+/// seconds.
+#[test]
+fn what_has_an_idempotency_key_is_done_once_whoever_is_asked_and_whenever() {
+    let (site, now) = (Site::new(), SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs());
+    let pace = format!("43200@{now}");
+    let begin = |name| site.begin_with(name, site.instance.address(), &["--pace", &pace]).wait();
+    let nodes = ["first", "second", "third"].map(begin);
+    let of = |name: &str| nodes.iter().find_map(|node| node.ready[name].as_str()).expect("an owner");
+    let (token, key) = (of("admin_token"), of("api_key"));
+    let post = |node: &Server, path: &str, token: &str, once: &str, body: &Value| {
+        let (status, _, answer) =
+            send("POST", &format!("{}{path}", node.text("url")), token, &[("idempotency-key", once)], body.to_string());
+        assert_eq!(status, 201, "{}", String::from_utf8_lossy(&answer));
+    };
+    for day in 0..2 {
+        std::thread::scope(|scope| {
+            for (worker, node) in nodes.iter().enumerate() {
+                scope.spawn(move || {
+                    for number in 0..4 {
+                        let once = format!("{day}.{worker}.{number}");
+                        let body = json!({ "email": format!("a{once}@example.com") });
+                        post(node, "/admin/accounts", token, &once, &body);
+                        post(node, "/api/user/assistant", key, &once, &assistant());
+                    }
+                });
+            }
+        });
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    assert_eq!(nodes[0].ask("GET", "/api/user/assistants/get", key, None)["total"], 24);
 }
