@@ -32,7 +32,7 @@ const ACCOUNTS_MAX: usize = 1_000;
 /// Lines of the file that each account imports, one for each number that the simulated engine knows.
 const LEADS: usize = 12;
 /// Clients that place calls, and the longest pause of each between two.
-const CLIENTS: u64 = 4;
+const CLIENTS: usize = 4;
 const PAUSE_MS_MAX: u64 = 1_600;
 /// How long a node that was killed stays away.
 const AWAY: Duration = Duration::from_secs(15);
@@ -61,28 +61,38 @@ struct Asker {
 }
 
 impl Asker {
-    /// Asks a node; `None` if there is no answer, or it is 503 or 429.
-    async fn once(&self, random: &mut Random, method: &Method, path: &str, key: &str, body: Option<&Value>) -> Answer {
+    /// Asks a node; `None` if there is no answer, or it is 503 or 429, or the same was asked before and is not done yet.
+    async fn once(&self, random: &mut Random, request: &Asked<'_>) -> Answer {
+        let Asked { method, path, key, body, once } = request;
         let url = random.pick(&locked(&self.urls)).cloned()?;
         let mut request = self.client.request(method.clone(), format!("{url}{path}")).bearer_auth(key);
-        if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
+        if let Some((media, body)) = body {
+            request = request.header("content-type", *media).body(body.clone());
+        }
+        if let Some(once) = once {
+            request = request.header("idempotency-key", once);
         }
         let answer = request.send().await.ok()?;
         let (status, bytes) = (answer.status().as_u16(), answer.bytes().await.ok()?);
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        (!matches!(status, 429 | 503)).then_some((status, json))
+        let is_later = matches!(status, 429 | 503) || status == 409 && once.is_some();
+        (!is_later).then_some((status, json))
     }
 
-    /// Asks until there is an answer, which must be a success.
-    async fn ask(&self, random: &mut Random, method: Method, path: &str, key: &str, body: Option<&Value>) -> Value {
+    /// Asks until there is an answer, which must be a success. What is asked for twice is carried out once.
+    async fn until(&self, random: &mut Random, mut request: Asked<'_>) -> Value {
+        request.once = (request.method == Method::POST).then(|| format!("once-{}", random.below(u64::MAX)));
         loop {
-            match self.once(random, &method, path, key, body).await {
+            match self.once(random, &request).await {
                 Some((200..=299, json)) => return json,
-                Some((status, json)) => panic!("{method} {path}: {status} {json}"),
+                Some((status, json)) => panic!("{} {}: {status} {json}", request.method, request.path),
                 None => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
+    }
+
+    async fn ask(&self, random: &mut Random, method: Method, path: &str, key: &str, body: Option<&Value>) -> Value {
+        self.until(random, Asked::of(method, path, key, body)).await
     }
 
     async fn get(&self, random: &mut Random, path: &str, key: &str) -> Value {
@@ -106,6 +116,23 @@ impl Asker {
 }
 
 type Answer = Option<(u16, Value)>;
+
+/// What a node is asked.
+struct Asked<'a> {
+    method: Method,
+    path: &'a str,
+    key: &'a str,
+    /// Its media type and itself.
+    body: Option<(&'static str, String)>,
+    /// Its `Idempotency-Key`.
+    once: Option<String>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(method: Method, path: &'a str, key: &'a str, body: Option<&Value>) -> Self {
+        Self { method, path, key, body: body.map(|body| ("application/json", body.to_string())), once: None }
+    }
+}
 
 /// Calls that webhooks told of.
 type Told = Arc<Mutex<BTreeSet<u64>>>;
@@ -137,6 +164,7 @@ struct Town {
     random: Random,
     over: tokio::sync::watch::Sender<bool>,
     clients: JoinSet<u64>,
+    campaigns: JoinSet<()>,
 }
 
 impl Town {
@@ -157,6 +185,7 @@ impl Town {
             random: Random::new(seed),
             over: tokio::sync::watch::Sender::new(false),
             clients: JoinSet::new(),
+            campaigns: JoinSet::new(),
         };
         (0..NODES).for_each(|_| town.join());
         let hook = serve(move |came| {
@@ -166,6 +195,7 @@ impl Town {
         });
         let accounts = usize::try_from(minutes).map_or(ACCOUNTS_MAX, |minutes| minutes * ACCOUNTS_A_MINUTE);
         town.fill(accounts.min(ACCOUNTS_MAX), &hook);
+        town.begin_campaigns(minutes);
         town.place_calls();
         town
     }
@@ -184,14 +214,14 @@ impl Town {
         self.nodes.push(node);
     }
 
-    /// Makes accounts, each with an assistant, a webhook, and a campaign over a file of leads.
+    /// Makes accounts, each with an assistant, a webhook, and a campaign.
     fn fill(&mut self, accounts: usize, hook: &str) {
         let operator = self.nodes[0].text("admin_token").to_owned();
         let mut made: JoinSet<Vec<Customer>> = JoinSet::new();
         for worker in 0..CLIENTS {
             let (asker, operator, hook) = (self.asker.clone(), operator.clone(), hook.to_owned());
             let mut random = self.random.fork();
-            let numbers = (0..accounts).filter(move |number| *number as u64 % CLIENTS == worker);
+            let numbers = (0..accounts).filter(move |number| *number % CLIENTS == worker);
             made.spawn_on(
                 async move {
                     let mut customers = Vec::new();
@@ -204,6 +234,28 @@ impl Town {
             );
         }
         self.customers = Arc::new(self.runtime.block_on(made.join_all()).into_iter().flatten().collect());
+    }
+
+    /// Has one account after the other import its leads and start its campaign, all of them within most of so many minutes.
+    fn begin_campaigns(&mut self, minutes: u64) {
+        for worker in 0..CLIENTS {
+            let (asker, customers, over) = (self.asker.clone(), Arc::clone(&self.customers), self.over.subscribe());
+            let each = (customers.len() / CLIENTS + 1) as u64;
+            // Twice the mean, of four fifths of the time.
+            let pause_ms_max = minutes * 60_000 * 8 / 5 / each;
+            let mut random = self.random.fork();
+            self.campaigns.spawn_on(
+                async move {
+                    for (number, customer) in customers.iter().enumerate().skip(worker).step_by(CLIENTS) {
+                        begin(&asker, &mut random, customer, number).await;
+                        if !*over.borrow() {
+                            tokio::time::sleep(Duration::from_millis(random.below(pause_ms_max))).await;
+                        }
+                    }
+                },
+                self.runtime.handle(),
+            );
+        }
     }
 
     /// Begins to place calls for accounts at random.
@@ -219,7 +271,8 @@ impl Town {
                         let number = format!("+1415{:05}00", random.below(100_000));
                         let body = json!({ "assistant_id": customer.assistant, "phone_number": number });
                         let path = "/api/user/make_call";
-                        let answer = asker.once(&mut random, &Method::POST, path, &customer.key, Some(&body)).await;
+                        let asked = Asked::of(Method::POST, path, &customer.key, Some(&body));
+                        let answer = asker.once(&mut random, &asked).await;
                         // One that was not answered may be there or not.
                         if let Some((status, made)) = answer {
                             assert!((200..300).contains(&status), "{status} {made}");
@@ -251,6 +304,7 @@ impl Town {
     fn end(mut self) -> String {
         self.over.send_replace(true);
         let placed: u64 = self.runtime.block_on(self.clients.join_all()).into_iter().sum();
+        self.runtime.block_on(self.campaigns.join_all());
         let patience = Instant::now() + PATIENCE;
         let (mut calls, mut events) = (0, 0);
         for customer in self.customers.iter() {
@@ -291,10 +345,6 @@ async fn customer(asker: &Asker, random: &mut Random, operator: &str, number: us
         "retry_interval": 10 });
     let made = asker.ask(random, Method::POST, "/api/user/campaigns", &key, Some(&campaign)).await;
     let campaign = made["data"]["id"].as_u64().expect("an id");
-    let lines: Vec<_> = (1..=LEADS).map(|line| json!({ "phone_number": lead(number, line) }).to_string()).collect();
-    import(asker, random, &key, campaign, lines.join("\n")).await;
-    let start = json!({ "campaign_id": campaign, "action": "start" });
-    asker.ask(random, Method::POST, "/api/user/campaigns/update-status", &key, Some(&start)).await;
     Customer { key, assistant, campaign, placed: Mutex::default() }
 }
 
@@ -303,16 +353,19 @@ fn lead(account: usize, line: usize) -> String {
     format!("+407{:04}{line:04}", account % 10_000)
 }
 
-/// Imports leads, and waits until they are there.
-async fn import(asker: &Asker, random: &mut Random, key: &str, campaign: u64, lines: String) {
-    let url = random.pick(&locked(&asker.urls)).cloned().expect("a node");
-    let request = asker.client.post(format!("{url}/api/user/leads/import?campaign_id={campaign}")).bearer_auth(key);
-    let answer = request.header("content-type", "application/x-ndjson").body(lines).send().await.expect("an answer");
-    let import: Value = serde_json::from_slice(&answer.bytes().await.expect("a body")).expect("JSON");
+/// Imports an account's leads, waits until they are there, and starts its campaign.
+async fn begin(asker: &Asker, random: &mut Random, customer: &Customer, number: usize) {
+    let Customer { key, campaign, .. } = customer;
+    let lines: Vec<_> = (1..=LEADS).map(|line| json!({ "phone_number": lead(number, line) }).to_string()).collect();
+    let path = format!("/api/user/leads/import?campaign_id={campaign}");
+    let body = Some(("application/x-ndjson", lines.join("\n")));
+    let import = asker.until(random, Asked { body, ..Asked::of(Method::POST, &path, key, None) }).await;
     let path = format!("/api/user/leads/imports/{}", import["data"]["id"]);
     while asker.get(random, &path, key).await["data"]["status"] != "completed" {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    let start = json!({ "campaign_id": campaign, "action": "start" });
+    asker.ask(random, Method::POST, "/api/user/campaigns/update-status", key, Some(&start)).await;
 }
 
 /// Returns what still happens in an account, if anything does.

@@ -18,6 +18,8 @@ use crate::{Site, spawn};
 const OUTAGE: Duration = Duration::from_secs(6);
 /// Requests that the standby may have had and that were not answered yet.
 const UNDER_WAY: usize = ACCOUNTS * CLIENTS;
+/// Longest delay of a link that is slow, milliseconds.
+const LATE_MS_MAX: u64 = 50;
 /// Bytes of a disk that is filled.
 const DISK_BYTES: u64 = 256 << 20;
 
@@ -67,8 +69,15 @@ fn synchronous(primary: &Instance, name: &str) -> Instance {
 }
 
 pub fn links(wanted: u64, seed: u64) -> Row {
-    let (trial, proxy) = Trial::linked(Site::on_disk(), seed);
-    under_load("nothing is lost when links break, stall and lose answers", wanted, seed, trial, |trial| {
+    let (mut trial, proxy) = Trial::linked(Site::on_disk(), seed);
+    trial.nodes.push(trial.site.begin("1", proxy.address()).wait());
+    spread(&trial.site, &trial.nodes.iter().collect::<Vec<_>>());
+    under_load("nothing is lost when links break, stall, are slow and lose answers", wanted, seed, trial, |trial| {
+        if let Some(node) = trial.random.pick(&trial.nodes) {
+            trial.turn_to(node);
+        }
+        let late = Duration::from_millis(trial.random.below(LATE_MS_MAX));
+        proxy.delay(trial.random.one(&[Flow::ToServer, Flow::ToClient]), late);
         proxy.cut();
         trial.more();
         proxy.lose_next(Loss::Answer);
