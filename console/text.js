@@ -40,6 +40,12 @@ export const text = {
   rows: (/** @type {string} */ from, /** @type {string} */ to, /** @type {string} */ total) =>
     `${from}–${to} of ${total}`,
   pageOf: (/** @type {string} */ at, /** @type {string} */ last) => `Page ${at} of ${last}`,
+  leave: {
+    title: "Close this?",
+    typed: "What you typed here was not saved.",
+    once: "What it shows is shown this once. Copy it before you close.",
+    verb: "Close",
+  },
   yes: "Yes",
   no: "No",
   saved: "Saved",

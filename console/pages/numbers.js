@@ -49,7 +49,7 @@ export default function Numbers() {
       empty=${html`<${Empty} title=${text.numbers.none} words=${text.numbers.noneWords} />`} />`}<//></section>
     ${
       open?.kind === "buy" &&
-      html`<${Dialog} title=${text.numbers.search} kind="broad" close=${close}>
+      html`<${Dialog} title=${text.numbers.search} kind="broad" light close=${close}>
       <${Buy} bought=${save} /><//>`
     }
     ${

@@ -33,7 +33,7 @@ export function ApiKeys({ path, title }) {
       words=${text.keys.noneWords} />`} />`}<//></section>
     ${
       adding &&
-      html`<${Dialog} title=${text.keys.new} close=${close}>${
+      html`<${Dialog} title=${text.keys.new} once=${token !== null} close=${close}>${
         token
           ? html`<${Notice} tone="warn"
       role="alert">${text.keys.once}<//><${Copy} value=${token} name=${text.keys.token} /><div class="row"><button

@@ -10,7 +10,7 @@ import { NAVIGATION } from "./shell.js";
 export function Help() {
   const names = Object.fromEntries(NAVIGATION.flatMap(({ pages }) => pages));
   const close = () => (above.value = null);
-  return html`<${Dialog} title=${text.keysHelp.title} close=${close}>
+  return html`<${Dialog} title=${text.keysHelp.title} light close=${close}>
     <dl class="facts">
       <dt><kbd>Ctrl</kbd> <kbd>K</kbd></dt><dd>${text.palette.open}</dd>
       <dt><kbd>/</kbd></dt><dd>${text.keysHelp.filter}</dd>

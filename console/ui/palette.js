@@ -74,7 +74,7 @@ export function Palette() {
     if (event.key === "Enter") (event.preventDefault(), run(commands[at]));
     else if (step && commands.length) (event.preventDefault(), setAt((at + step + commands.length) % commands.length));
   };
-  return html`<${Dialog} title=${text.palette.title} hideTitle close=${close} kind="palette">
+  return html`<${Dialog} title=${text.palette.title} hideTitle light close=${close} kind="palette">
     <input role="combobox" aria-expanded="true" aria-controls="commands"
       aria-activedescendant=${commands.length ? `command-${at}` : undefined}
       aria-label=${text.palette.title} placeholder=${text.palette.hint} autocomplete="off" value=${typed}

@@ -28,7 +28,7 @@ export default function Accounts() {
       title=${text.operator.accounts} words="" />`} /><${Pager} of=${page} />`}<//></section>
     ${
       adding &&
-      html`<${Dialog} title=${text.operator.newAccount} kind="broad" close=${close}>${
+      html`<${Dialog} title=${text.operator.newAccount} kind="broad" once=${made !== null} close=${close}>${
         made
           ? html`<${Made}
       of=${made} close=${close} />`

@@ -92,7 +92,7 @@ function Tokens() {
       ]} />`}<//><//>
     ${
       adding &&
-      html`<${Dialog} title=${text.operator.newToken} close=${close}>${
+      html`<${Dialog} title=${text.operator.newToken} once=${token !== null} close=${close}>${
         token
           ? html`<${Notice} tone="warn"
       role="alert">${text.keys.once}<//><${Copy} value=${token} name=${text.keys.token} /><div class="row"><button

@@ -64,7 +64,7 @@ function Rotation() {
     type="button" class="danger" disabled=${busy} onClick=${rotate}>${text.operator.rotate}</button></div><//>
     ${
       token &&
-      html`<${Dialog} title=${text.operator.token} close=${() => setToken(null)}><${Notice} tone="warn"
+      html`<${Dialog} title=${text.operator.token} once close=${() => setToken(null)}><${Notice} tone="warn"
       role="alert">${text.keys.once}<//><${Copy} value=${token} name=${text.keys.token} /><div class="row"><button
       type="button" onClick=${() => setToken(null)}>${text.close}</button></div><//>`
     }`;

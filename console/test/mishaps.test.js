@@ -1,0 +1,89 @@
+// What happens by mistake does no harm: a click beside a dialog, a second click, an answer that gets lost, a reload in
+// the middle, a browser that gives no clipboard.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { faultless, go, launch, open, press, signIn } from "./tools/browser.js";
+import { start } from "./tools/service.js";
+
+/** @typedef {import("puppeteer-core").Page} Page */
+
+/** @type {import("./tools/service.js").Service} */ let service;
+/** @type {import("puppeteer-core").Browser} */ let browser;
+/** A tab in which the account is signed in; the service takes few logins a minute. @type {import("./tools/browser.js").Tab} */
+let tab;
+
+before(async () => {
+  service = await start();
+  browser = await launch();
+  tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** @param {Page} page @param {string} words */
+const shows = (page, words) =>
+  page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
+
+/** The dialogs that are open, by their titles. @param {Page} page */
+const dialogs = (page) => page.$$eval("dialog[open] h2", (all) => all.map((one) => one.textContent));
+
+/** Has the page take in what was done so far. @param {Page} page */
+const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0)))));
+
+test("a dialog closes by a press beside it, but not once something was typed", async () => {
+  const { page } = tab;
+  await go(tab, "/knowledge");
+  await press(page, "New knowledgebase");
+  await page.waitForSelector("dialog[open] #field-name");
+  const box = await (await page.$("dialog[open] #field-name"))?.boundingBox();
+  assert.ok(box);
+  // A drag from inside to beside, as when a text is marked.
+  await page.mouse.move(box.x + 5, box.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(3, 3);
+  await page.mouse.up();
+  await drawn(page);
+  assert.deepEqual(await dialogs(page), ["New knowledgebase"]);
+  await page.mouse.click(3, 3);
+  await page.waitForFunction(() => !document.querySelector("dialog"));
+
+  await press(page, "New knowledgebase");
+  await page.waitForSelector("dialog[open] #field-name");
+  await page.type("dialog[open] #field-name", "Prices");
+  await page.mouse.click(3, 3);
+  await drawn(page);
+  assert.deepEqual(await dialogs(page), ["New knowledgebase"]);
+  await page.keyboard.press("Escape");
+  await shows(page, "What you typed here was not saved.");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.querySelectorAll("dialog").length === 1);
+  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "Prices");
+  await page.keyboard.press("Escape");
+  await press(page, "Close");
+  await page.waitForFunction(() => !document.querySelector("dialog"));
+  faultless(tab, "typed");
+});
+
+test("what is shown once stays until it is closed on purpose", async () => {
+  const { page } = tab;
+  await go(tab, "/keys");
+  await press(page, "New key");
+  await page.waitForSelector("dialog[open] #field-name");
+  await page.type("dialog[open] #field-name", "For the shop");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .copy");
+  await page.mouse.click(3, 3);
+  await page.keyboard.press("Escape");
+  await shows(page, "shown this once");
+  await press(page, "Cancel");
+  await page.waitForFunction(() => document.querySelectorAll("dialog").length === 1);
+  assert.match(await page.$eval("dialog .copy code", (one) => one.textContent ?? ""), /^sbk_/);
+  await press(page, "Close", "dialog");
+  await page.waitForFunction(() => !document.querySelector("dialog"));
+  faultless(tab, "once");
+});
