@@ -114,6 +114,8 @@ export const text = {
     unsaved: "Not saved yet",
     clean: "All changes are saved",
     restored: "What you had typed here is back; it is not saved yet.",
+    lacks:
+      "Secrets were not kept: type passwords, values of headers and static fields, and what stands before @ or after ? in addresses once more.",
     discard: "Discard changes",
     wrong: "Some fields need a look before this can be saved.",
     required: (/** @type {string} */ name) => `${name} is required.`,

@@ -76,7 +76,16 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.waitForSelector("#field-headers-0-value");
   await write(page, "#field-headers-0-name", "Authorization");
   await write(page, "#field-headers-0-value", "Bearer very-secret");
-  await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes("Authorization"));
+  await press(page, "Add to: Static fields", "dialog");
+  await page.waitForSelector("#field-static_fields-0-value");
+  await write(page, "#field-static_fields-0-key", "appid");
+  await write(page, "#field-static_fields-0-value", "very-secret too");
+  await write(page, "#field-endpoint", "https://me:very-secret@shop.example/orders?key=very-secret");
+  await page.waitForFunction(() =>
+    ["Authorization", "appid", "shop.example/orders"].every((one) =>
+      JSON.stringify({ ...sessionStorage }).includes(one),
+    ),
+  );
   const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage }));
   assert.ok(kept.includes("look_up") && kept.includes("Typed and not saved"));
   for (const secret of ["very-secret", service.secrets.password, "sbk_", "sbs_", "sbo_"])
@@ -90,6 +99,11 @@ test("a reload brings back what was typed, without secrets", async () => {
   await entered(tab);
   await page.waitForSelector("dialog #field-name");
   assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "look_up");
+  await shows(page, "Secrets were not kept");
+  assert.equal(
+    await page.$eval("#field-endpoint", (one) => /** @type {HTMLInputElement} */ (one).value),
+    "https://shop.example/orders",
+  );
   await page.keyboard.press("Escape");
   await go(tab, `/assistants/${assistant}`);
   await shows(page, "What you had typed here is back");

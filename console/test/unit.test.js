@@ -16,6 +16,8 @@ import { columnOfNumbers, mapped, sample, variable } from "../pages/campaign/map
 import { resultsByLead, sheet } from "../pages/campaign/results.js";
 import { applies, place } from "../pages/assistant/sections.js";
 import { body, changes, form, initial, loadDocument } from "../schema.js";
+import { account } from "../session.js";
+import { drafted, keep, keyOf } from "../ui/drafts.js";
 import { files } from "./tools/files.js";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
@@ -423,5 +425,47 @@ describe("what is served", () => {
       .filter((one) => one.endsWith(".js") && !one.includes("/vendor/") && !one.endsWith("/text.js"))
       .filter((one) => readFileSync(one, "utf8").split("\n").length > 300);
     assert.deepEqual(long, []);
+  });
+});
+
+describe("a draft", () => {
+  const kept = new Map();
+  globalThis.sessionStorage = /** @type {any} */ ({
+    getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
+    setItem: (/** @type {string} */ key, /** @type {string} */ value) => kept.set(key, value),
+  });
+  const start = {
+    name: "",
+    endpoint: "https://shop.example/a?key=old",
+    headers: [{ name: "Authorization", value: "Bearer old" }],
+    password: "",
+  };
+
+  test("has no secrets, and gets those that nobody changed from where the form starts", () => {
+    const key = keyOf("tool");
+    keep(key, { ...start, name: "look_up" });
+    assert.ok(!kept.get(key).includes("old"));
+    assert.deepEqual(drafted(key, start), { values: { ...start, name: "look_up" }, lacks: false });
+  });
+
+  test("says when something has to be typed again", () => {
+    for (const typed of [
+      { password: "new" },
+      { headers: [...start.headers, { name: "X-Key", value: "new" }] },
+      { endpoint: "https://me:new@other.example/?key=new" },
+    ]) {
+      keep("one", { ...start, ...typed });
+      assert.ok(!/"[^"]*(new|old)/.test(kept.get("one")), kept.get("one"));
+      assert.equal(drafted("one", start)?.lacks, true, JSON.stringify(typed));
+    }
+    assert.equal(drafted("none", start), null);
+  });
+
+  test("is of the account that typed it", () => {
+    account.value = /** @type {any} */ ({ me: { id: 1 } });
+    const mine = keyOf("tool");
+    account.value = /** @type {any} */ ({ me: { id: 2 } });
+    assert.notEqual(keyOf("tool"), mine);
+    account.value = null;
   });
 });

@@ -1,45 +1,75 @@
 // What was typed and not yet saved outlives the session and the network: forms keep it in `sessionStorage`, without
-// secrets, until it is saved or discarded.
+// secrets, until it is saved or discarded. It is of the account that typed it.
+
+import { account } from "../session.js";
 
 const PREFIX = "switchboard.draft:";
 const SECRET = /password|secret|token|api_key|authorization/i;
+/** Lists of names and values whose values may be secrets: an API key that goes with each request of a tool. */
+const PAIRS = ["headers", "static_fields"];
+/** A URL: what it begins with, who asks, where, and what is asked. */
+const URL_PARTS = /^\s*([a-z][a-z0-9+.-]*:\/\/)([^/?#\s]*@)?([^?#\s]*)([?#].*)?\s*$/i;
 /** A draft over this many characters is not kept. */
 const CHARS_MAX = 1_500_000;
 
-/** Leaves out values of members that are secret by their name, and of headers. @param {string} key @param {unknown} value */
-const harmless = (key, value) =>
-  SECRET.test(key)
-    ? undefined
-    : key === "headers" && Array.isArray(value)
-      ? value.map((one) => ({ ...one, value: "" }))
-      : value;
+/** Leaves out values of members that are secret by their name, of headers and static fields, and what in a URL may be
+ * one: user, password and query. @param {string} key @param {unknown} value @returns {unknown} */
+function harmless(key, value) {
+  if (SECRET.test(key)) return undefined;
+  if (PAIRS.includes(key) && Array.isArray(value)) return value.map((one) => ({ ...one, value: "" }));
+  return typeof value === "string" ? value.replace(URL_PARTS, "$1$3") : value;
+}
+
+/** @param {unknown} value @param {string} name of the member that has it @returns {any} */
+const without = (value, name) => JSON.parse(JSON.stringify({ [name]: value }, harmless))[name];
+
+/** @param {unknown} one @param {unknown} other */
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /** Whether nobody is signed in any more: a form that closes then keeps nothing. */
 let shut = false;
 
-/** @param {string} name @param {unknown} values */
-export function keep(name, values) {
+/** The key of a draft: of who is signed in now. @param {string} name */
+export const keyOf = (name) => `${PREFIX}${account.value?.me.id ?? "operator"}:${name}`;
+
+/** @param {string} key @param {Record<string, any>} values */
+export function keep(key, values) {
   if (shut) return;
+  const kept = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, without(value, name)]));
+  const lacking = Object.keys(values).filter((name) => !same(values[name] || undefined, kept[name] || undefined));
   try {
-    const written = JSON.stringify(values, harmless);
-    if (written.length <= CHARS_MAX) sessionStorage.setItem(PREFIX + name, written);
+    const written = JSON.stringify({ kept, lacking });
+    if (written.length <= CHARS_MAX) sessionStorage.setItem(key, written);
   } catch {
     // A full or forbidden storage costs the draft alone.
   }
 }
 
-/** @param {string} name @returns {any} null where there is none */
-export function drafted(name) {
+/** What was typed, over what the form starts with; a member that is as it was has its secrets from there.
+ * @param {string} key @param {Record<string, any>} start
+ * @returns {{ values: Record<string, any>, lacks: boolean } | null} `lacks`: something has to be typed again; null: there is no draft */
+export function drafted(key, start) {
+  const { kept, lacking } = read(key);
+  if (!kept) return null;
+  const typed = Object.entries(kept).filter(([name, value]) => !same(value, without(start[name], name)));
+  const lacks = lacking.some(
+    (/** @type {string} */ name) => !(name in kept) || typed.some(([other]) => other === name),
+  );
+  return { values: { ...start, ...Object.fromEntries(typed) }, lacks };
+}
+
+/** @param {string} key @returns {any} */
+function read(key) {
   try {
-    return JSON.parse(sessionStorage.getItem(PREFIX + name) ?? "null");
+    return JSON.parse(sessionStorage.getItem(key) ?? "{}");
   } catch {
-    return null;
+    return {};
   }
 }
 
-/** @param {string} name */
-export function forget(name) {
-  sessionStorage.removeItem(PREFIX + name);
+/** @param {string} key */
+export function forget(key) {
+  sessionStorage.removeItem(key);
 }
 
 /** Drafts are kept from now on: somebody signed in. */

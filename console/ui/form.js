@@ -7,7 +7,7 @@ import { label } from "../format.js";
 import { body, changes, form, initial } from "../schema.js";
 import { text } from "../text.js";
 import { html, useEffect, useMemo, useRef, useState } from "./base.js";
-import { drafted, forget, keep } from "./drafts.js";
+import { drafted, forget, keep, keyOf } from "./drafts.js";
 import { controlId, Fields } from "./fields.js";
 import { Notice, Panel } from "./parts.js";
 
@@ -29,17 +29,16 @@ import { Notice, Panel } from "./parts.js";
 
 /** @param {FormProps} props */
 export function SchemaForm(props) {
-  const { schema, stored, draft, show = () => true, order, sections, preset, watch } = props;
+  const { schema, stored, show = () => true, order, sections, preset, watch } = props;
+  const draft = useMemo(() => props.draft && keyOf(props.draft), [props.draft]);
   const whole = useMemo(() => {
     const { fields, rules } = form(schema);
     return { fields: order ? [...fields].sort((a, b) => order(a.name) - order(b.name)) : fields, rules };
   }, [schema]);
   const start = useSame(initial(whole.fields, stored ?? preset));
-  const found = useRef(draft ? drafted(draft) : null);
-  const [values, setValues] = useState(() => ({ ...start, ...found.current }));
-  const [restored, setRestored] = useState(
-    Boolean(found.current) && JSON.stringify({ ...start, ...found.current }) !== JSON.stringify(start),
-  );
+  const found = useMemo(() => (draft ? drafted(draft, start) : null), []);
+  const [values, setValues] = useState(found?.values ?? start);
+  const [restored, setRestored] = useState(found?.lacks || JSON.stringify(values) !== JSON.stringify(start));
   const [errors, setErrors] = useState(/** @type {Record<string, string[]>} */ ({}));
   const asked = { fields: whole.fields.filter(({ name }) => show(name, values)), rules: whole.rules };
   const dirty = JSON.stringify(values) !== JSON.stringify(start);
@@ -75,7 +74,7 @@ export function SchemaForm(props) {
   return html`<form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
     ${
       restored &&
-      html`<${Notice} tone="warn" role="status">${text.form.restored} <button type="button" class="link"
+      html`<${Notice} tone="warn" role="status">${text.form.restored} ${found?.lacks && text.form.lacks} <button type="button" class="link"
       onClick=${discard}>${text.form.discard}</button><//>`
     }
     <${Summary} failure=${failure} errors=${errors} />
