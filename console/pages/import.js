@@ -3,10 +3,10 @@
 
 import { request } from "../api.js";
 import { count, percent } from "../format.js";
-import { to } from "../router.js";
+import { filter, route, to } from "../router.js";
 import { text } from "../text.js";
-import { html, useEffect, useState } from "../ui/base.js";
-import { Badge, Figures, Head, Notice, Panel } from "../ui/parts.js";
+import { html, useEffect, useRef, useState } from "../ui/base.js";
+import { Await, Badge, Figures, Head, Notice, Panel } from "../ui/parts.js";
 import { useEvery, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
 import { columnOfNumbers, mapped, sample, variable } from "./campaign/mapping.js";
@@ -15,6 +15,8 @@ import { columnOfNumbers, mapped, sample, variable } from "./campaign/mapping.js
 const HEAD_BYTES = 64 * 1024;
 /** Records of which a column shows what it has. */
 const SHOWN = 3;
+/** How long the settings stay before the file is sent for a preview, milliseconds. */
+const STILL_MS = 300;
 
 /** @typedef {{ file: File | null, of: import("./campaign/mapping.js").Sample, records: number | null, country: string, separator: string, again: boolean, roles: Record<string, string> }} Settings */
 
@@ -28,7 +30,7 @@ export default function Import({ params: { id } }) {
   const leads = id !== undefined;
   const path = leads ? "/user/leads/import" : "/user/do-not-call/import";
   const [settings, setSettings] = useState(NO_FILE);
-  const [running, setRunning] = useState(/** @type {number | null} */ (null));
+  const { import: running } = route.value.query;
   const [error, setError] = useState(/** @type {string | null} */ (null));
   const shown = useDryRun(path, id, settings, setError);
   const change = async (/** @type {Partial<Settings>} */ part) => {
@@ -44,12 +46,17 @@ export default function Import({ params: { id } }) {
       setError(/** @type {Error} */ (failure).message);
     }
   };
+  const started = useRef(false);
   const run = async () => {
+    if (started.current) return;
+    started.current = true;
     try {
-      const { data } = await ask(path, id, settings, false);
-      setRunning(data.id);
+      const { data } = await ask(path, id, settings);
+      filter({ import: data.id });
     } catch (failure) {
       setError(/** @type {Error} */ (failure).message);
+    } finally {
+      started.current = false;
     }
   };
   const up = /** @type {[string, string]} */ (
@@ -57,8 +64,8 @@ export default function Import({ params: { id } }) {
   );
   return html`<${Head} title=${leads ? text.imports.leads : text.imports.dnc} up=${up} />
     ${
-      running !== null
-        ? html`<${Course} path=${leads ? `/user/leads/imports/${running}` : `/user/do-not-call/imports/${running}`} back=${leads ? to(`/campaigns/${id}`, { tab: "leads" }) : to("/do-not-call")} another=${() => (setRunning(null), setSettings(NO_FILE))} />`
+      running
+        ? html`<${Course} path=${leads ? `/user/leads/imports/${running}` : `/user/do-not-call/imports/${running}`} back=${leads ? to(`/campaigns/${id}`, { tab: "leads" }) : to("/do-not-call")} another=${() => (filter({ import: null }), setSettings(NO_FILE))} />`
         : html`<p class="muted">${leads ? text.imports.words : text.imports.wordsDnc}</p>
         <${Choices} leads=${leads} settings=${settings} change=${change} />
         ${error && html`<${Notice} tone="bad" role="alert">${error}<//>`}
@@ -90,7 +97,8 @@ async function records(file, header) {
   return Math.max(lines + (last === END ? 0 : 1), 0);
 }
 
-/** @param {string} path @param {string | undefined} campaign @param {Settings} settings @param {boolean} dry @returns {Promise<any>} */
+/** Sends the file. @param {string} path @param {string | undefined} campaign @param {Settings} settings
+ * @param {AbortSignal} [dry] ends a look at what the file would become; none: it is imported @returns {Promise<any>} */
 function ask(path, campaign, { file, of, country, separator, again, roles }, dry) {
   const lines = /\.(ndjson|jsonl)$/i.test(file?.name ?? "");
   return request("POST", path, {
@@ -100,9 +108,10 @@ function ask(path, campaign, { file, of, country, separator, again, roles }, dry
       separator,
       default_country: country,
       mapping: lines ? undefined : mapped(of.names, roles),
-      dry_run: dry || undefined,
+      dry_run: dry && true,
     },
     body: file,
+    signal: dry,
     headers: { "content-type": lines ? "application/x-ndjson" : "text/csv" },
   });
 }
@@ -112,25 +121,23 @@ function ask(path, campaign, { file, of, country, separator, again, roles }, dry
 function useDryRun(path, campaign, settings, fail) {
   const [shown, setShown] = useState(/** @type {any} */ (null));
   useEffect(() => {
-    let gone = false;
     setShown(null);
     if (!settings.file || settings.records === null) return fail(null);
     if (settings.of.names.length && !Object.values(settings.roles).includes("phone_number")) {
       return fail(text.imports.noPhone);
     }
-    (async () => {
+    const stop = new AbortController();
+    const timer = setTimeout(async () => {
       try {
-        const { data } = await ask(path, campaign, settings, true);
-        if (gone) return;
+        const { data } = await ask(path, campaign, settings, stop.signal);
+        if (stop.signal.aborted) return;
         fail(null);
         setShown(data);
       } catch (failure) {
-        if (!gone) fail(/** @type {Error} */ (failure).message);
+        if (!stop.signal.aborted) fail(/** @type {Error} */ (failure).message);
       }
-    })();
-    return () => {
-      gone = true;
-    };
+    }, STILL_MS);
+    return () => (clearTimeout(timer), stop.abort());
   }, [settings]);
   return shown;
 }
@@ -251,16 +258,14 @@ const Lines = ({ errors }) =>
 /** @param {{ path: string, back: string, another: () => void }} props */
 function Course({ path, back, another }) {
   const told = useGet(path);
-  const one = told.data?.data;
-  useEvery(told.reload, !one || one.status === "processing" ? 1_000 : null);
-  if (!one) return null;
-  const title =
-    one.status === "processing"
-      ? text.imports.running
-      : one.status === "failed"
-        ? text.imports.failed
-        : text.imports.done;
-  return html`<${Panel} title=${title} actions=${html`<${Badge} state=${one.status} />`}>
+  const status = told.data?.data.status;
+  useEvery(told.reload, (status ? status === "processing" : !told.error) ? 1_000 : null);
+  const titles = /** @type {Record<string, string>} */ ({
+    processing: text.imports.running,
+    failed: text.imports.failed,
+  });
+  return html`<${Await} of=${told}>${(/** @type {any} */ { data: one }) => html`<${Panel}
+    title=${titles[one.status] ?? text.imports.done} actions=${html`<${Badge} state=${one.status} />`}>
     ${one.failure_reason && html`<${Notice} tone="bad">${one.failure_reason}<//>`}
     <div role="status"><${Figures} of=${[
       [text.imports.processed, count(one.processed)],
@@ -269,7 +274,7 @@ function Course({ path, back, another }) {
       [text.imports.rejected, count(one.rejected)],
     ]} /></div>
     ${one.errors.length > 0 && html`<${Lines} errors=${one.errors} />`}
-    <div class="row"><a class="button" href=${back}>${text.imports.back}</a><button type="button"
-      onClick=${another}>${text.imports.another}</button></div>
-  <//>`;
+  <//>`}<//>
+  <div class="row"><a class="button" href=${back}>${text.imports.back}</a><button type="button"
+    onClick=${another}>${text.imports.another}</button></div>`;
 }

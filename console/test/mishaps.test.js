@@ -2,8 +2,11 @@
 // the middle, a browser that gives no clipboard.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { faultless, go, launch, open, press, signIn } from "./tools/browser.js";
+import { button, faultless, go, launch, open, press, signIn } from "./tools/browser.js";
 import { start } from "./tools/service.js";
 
 /** @typedef {import("puppeteer-core").Page} Page */
@@ -86,4 +89,49 @@ test("what is shown once stays until it is closed on purpose", async () => {
   await press(page, "Close", "dialog");
   await page.waitForFunction(() => !document.querySelector("dialog"));
   faultless(tab, "once");
+});
+
+test("a second click imports nothing twice, and the address of an import shows how it stands", async () => {
+  const { page } = tab;
+  /** @type {string[]} */
+  const sent = [];
+  const note = (/** @type {import("puppeteer-core").HTTPRequest} */ request) => {
+    if (request.method() === "POST" && request.url().includes("/import")) sent.push(new URL(request.url()).search);
+  };
+  page.on("request", note);
+  await go(tab, "/do-not-call/import");
+  const path = join(mkdtempSync(join(tmpdir(), "import-")), "numbers.csv");
+  writeFileSync(path, "phone_number\n+4930123456\n");
+  const input = /** @type {import("puppeteer-core").ElementHandle<HTMLInputElement>} */ (
+    await page.$("input[type=file]")
+  );
+  await input.uploadFile(path);
+  await page.waitForSelector(button("Import"));
+  assert.equal(sent.length, 1);
+  // Settings that are changed one after the other send the file once.
+  await page.evaluate(() => {
+    const country = /** @type {HTMLInputElement} */ (document.querySelector("input[maxlength='2']"));
+    for (const typed of ["FR", "US", "DE"]) {
+      country.value = typed;
+      country.dispatchEvent(new Event("change"));
+    }
+  });
+  await page.waitForFunction(() => document.body.textContent?.includes("Germany"));
+  await page.waitForSelector(button("Import"));
+  assert.deepEqual(
+    sent.map((one) => new URLSearchParams(one).get("default_country")),
+    [null, "DE"],
+  );
+  await (await page.waitForSelector(button("Import")))?.click({ count: 2 });
+  await shows(page, "Import finished");
+  assert.equal(sent.filter((one) => !one.includes("dry_run")).length, 1);
+  page.off("request", note);
+  const { pathname, search } = new URL(page.url());
+  await go(tab, "/do-not-call");
+  await go(tab, pathname.replace("/console", "") + search);
+  await shows(page, "Import finished");
+  await press(page, "Another file");
+  await page.waitForSelector("input[type=file]");
+  assert.equal(new URL(page.url()).search, "");
+  faultless(tab, "import");
 });
