@@ -29,6 +29,7 @@ export const text = {
   copyShort: "Copy",
   copy: (/** @type {string} */ name) => `Copy ${name}`,
   copied: (/** @type {string} */ name) => `Copied: ${name}`,
+  marked: (/** @type {string} */ name) => `${name} is marked: copy it by the keyboard or the menu of the browser.`,
   typeName: "To confirm, type",
   asTable: "As a table",
   more: (/** @type {number} */ left) => `Show more (${left} left)`,

@@ -135,3 +135,22 @@ test("a second click imports nothing twice, and the address of an import shows h
   assert.equal(new URL(page.url()).search, "");
   faultless(tab, "import");
 });
+
+test("a browser without a clipboard copies what it marks, or says that it is marked", async () => {
+  const { page } = tab;
+  await go(tab, "/account");
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }));
+  const marked = () => page.evaluate(() => getSelection()?.toString());
+  const address = `${service.url}/api`;
+  await press(page, "Copy API");
+  await shows(page, "Copied: API");
+  assert.equal(await marked(), address);
+  await page.evaluate(() => {
+    getSelection()?.removeAllRanges();
+    document.execCommand = () => false;
+  });
+  await press(page, "Copy API");
+  await shows(page, "API is marked");
+  assert.equal(await marked(), address);
+  faultless(tab, "copies");
+});

@@ -3,7 +3,7 @@
 import { time, ago, zone } from "../format.js";
 import { to } from "../router.js";
 import { text } from "../text.js";
-import { html, useEffect, useState } from "./base.js";
+import { html, useEffect, useRef, useState } from "./base.js";
 import { toast } from "./toast.js";
 
 /** @typedef {import("preact").ComponentChildren} Children */
@@ -147,13 +147,26 @@ const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 export const Sentence = ({ words }) =>
   words.split(INSTANT).map((part, at) => (at % 2 ? html`<${Time} at=${part} />` : part));
 
+/** Copies a text. Pages that came over plain HTTP from another machine have no clipboard: there its text on the page is
+ * marked and copied, or at least marked. @param {string} value @param {HTMLElement} place @returns {Promise<boolean>} whether it was copied */
+async function copied(value, place) {
+  try {
+    await navigator.clipboard.writeText(value);
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(place);
+    return document.execCommand("copy");
+  }
+}
+
 /** A text that copies: an id, which is a number, a token, a URL. @param {{ value: string | number, name: string }} props */
 export function Copy({ value, name }) {
-  return html`<span class="copy">${typeof value === "number" && html`<span class="muted small">${text.id}</span>`}<code>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)}
-    onClick=${async () => {
-      await navigator.clipboard.writeText(String(value));
-      toast(text.copied(name));
-    }}>${text.copyShort}</button></span>`;
+  const place = useRef(/** @type {any} */ (null));
+  return html`<span class="copy">${typeof value === "number" && html`<span class="muted small">${text.id}</span>`}<code ref=${place}>${value}</code><button type="button" class="quiet" aria-label=${text.copy(name)}
+    onClick=${async () =>
+      toast(
+        (await copied(String(value), place.current)) ? text.copied(name) : text.marked(name),
+      )}>${text.copyShort}</button></span>`;
 }
 
 /** Any JSON, as text. @param {{ value: unknown, name: string }} props */
