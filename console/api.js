@@ -96,6 +96,30 @@ export async function request(method, path, options) {
 export const get = (path, query, signal) => request("GET", path, { query, signal });
 /** @param {string} path @param {unknown} [body] @param {Options} [options] */
 export const post = (path, body = {}, options = {}) => request("POST", path, { ...options, body });
+
+/** Keys of what was to be made and not answered, by what was sent. @type {Map<string, string>} */
+const unanswered = new Map();
+
+/** Makes something, and makes it once: after an answer that got lost, the same path, query and body carry the key of the
+ * first try, by which the service knows that it did this already. An answer ends that.
+ * @param {string} path @param {unknown} [body] JSON or a file @param {Options} [options] */
+export async function create(path, body = {}, options = {}) {
+  const sent = body instanceof File ? [body.name, body.size, body.lastModified] : body;
+  const tried = JSON.stringify([path, options.query, sent]);
+  const key = unanswered.get(tried) ?? [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+  unanswered.set(tried, key);
+  try {
+    const answer = await post(path, body, { ...options, headers: { ...options.headers, "idempotency-key": key } });
+    unanswered.delete(tried);
+    return answer;
+  } catch (error) {
+    // 409: the first try still runs, or was carried out.
+    const status = error instanceof ApiError ? error.status : 0;
+    if (status >= 400 && status < 500 && status !== 409) unanswered.delete(tried);
+    throw error;
+  }
+}
+
 /** @param {string} path @param {unknown} body @param {Options} [options] */
 export const put = (path, body, options = {}) => request("PUT", path, { ...options, body });
 /** @param {string} path @param {unknown} body @param {Options} [options] */

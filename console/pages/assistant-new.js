@@ -1,6 +1,6 @@
 // A new assistant: the same form as that of one that is there, with sensible values to begin with.
 
-import { post } from "../api.js";
+import { create } from "../api.js";
 import { go, to } from "../router.js";
 import { account } from "../session.js";
 import { text } from "../text.js";
@@ -12,7 +12,7 @@ import { applies, place, sections } from "./assistant/sections.js";
 
 export default function NewAssistant() {
   const save = async (/** @type {any} */ body) => {
-    const { message, data } = await post("/user/assistant", body);
+    const { message, data } = await create("/user/assistant", body);
     toast(message);
     go(to(`/assistants/${data.id}`));
   };

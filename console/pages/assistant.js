@@ -1,6 +1,6 @@
 // One assistant: its form with preview and a conversation beside it, its calls, its JSON.
 
-import { patch, post, remove } from "../api.js";
+import { create, patch, remove } from "../api.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html, useState } from "../ui/base.js";
@@ -97,7 +97,7 @@ function Top({ row, reload }) {
     return message;
   });
   const [copy, copying] = useAction(async () => {
-    const { message, data } = await post(`/user/assistant/${row.id}/duplicate`);
+    const { message, data } = await create(`/user/assistant/${row.id}/duplicate`);
     go(to(`/assistants/${data.id}`));
     return message;
   });
@@ -116,7 +116,7 @@ function Top({ row, reload }) {
     return message;
   });
   const place = async (/** @type {any} */ body) => {
-    const { call_id: id } = await post("/user/make_call", body);
+    const { call_id: id } = await create("/user/make_call", body);
     go(to(`/calls/${id}`));
   };
   return html`<${Head} title=${row.name} up=${["/assistants", text.assistants.title]}

@@ -1,6 +1,6 @@
 // Campaigns: all of them with their progress, and the form of a new one.
 
-import { post } from "../api.js";
+import { create } from "../api.js";
 import { count, money } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
@@ -25,7 +25,7 @@ export default function Campaigns() {
   const adding = Boolean(route.value.query.new);
   const close = () => filter({ new: null });
   const save = async (/** @type {any} */ body) => {
-    const { data } = await post("/user/campaigns", body);
+    const { data } = await create("/user/campaigns", body);
     go(to(`/campaigns/${data.id}`));
   };
   const add = html`<button type="button" class="primary"

@@ -1,6 +1,6 @@
 // Numbers that are never called.
 
-import { post, remove } from "../api.js";
+import { create, remove } from "../api.js";
 import { route, to } from "../router.js";
 import { parameters } from "../schema.js";
 import { text } from "../text.js";
@@ -18,7 +18,7 @@ export default function DoNotCall() {
   const [adding, setAdding] = useState(false);
   const close = () => setAdding(false);
   const save = async (/** @type {any} */ body) => {
-    const { message } = await post("/user/do-not-call", body);
+    const { message } = await create("/user/do-not-call", body);
     close();
     await list.reload();
     toast(message);
@@ -28,7 +28,7 @@ export default function DoNotCall() {
       await remove(`/user/do-not-call/${row.id}`);
       await list.reload();
       toast(text.dnc.removed(row.phone_number), () =>
-        post("/user/do-not-call", { phone_number: row.phone_number, reason: row.reason }).then(list.reload, complain),
+        create("/user/do-not-call", { phone_number: row.phone_number, reason: row.reason }).then(list.reload, complain),
       );
     } catch (error) {
       complain(/** @type {Error} */ (error));

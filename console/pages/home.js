@@ -1,6 +1,6 @@
 // Home: what runs now, today beside a week ago, campaigns under way, and what needs somebody.
 
-import { get, post } from "../api.js";
+import { create, get } from "../api.js";
 import { ago, count, label, minute, money, percent } from "../format.js";
 import { go, to } from "../router.js";
 import { has } from "../schema.js";
@@ -120,7 +120,7 @@ function Start() {
       get("/user/assistants/models", { type: "llm" }),
       get("/user/me"),
     ]);
-    const { data } = await post("/user/assistant", {
+    const { data } = await create("/user/assistant", {
       ...text.home.example,
       voice_id: voices[0].id,
       language_id: 1,

@@ -1,7 +1,7 @@
 // An import from a file: what it would become is shown first, columns are given their meaning, then it runs and its
 // progress shows. Leads of a campaign, and numbers that must not be called.
 
-import { request } from "../api.js";
+import { create, post } from "../api.js";
 import { count, percent } from "../format.js";
 import { filter, route, to } from "../router.js";
 import { text } from "../text.js";
@@ -101,7 +101,7 @@ async function records(file, header) {
  * @param {AbortSignal} [dry] ends a look at what the file would become; none: it is imported @returns {Promise<any>} */
 function ask(path, campaign, { file, of, country, separator, again, roles }, dry) {
   const lines = /\.(ndjson|jsonl)$/i.test(file?.name ?? "");
-  return request("POST", path, {
+  return (dry ? post : create)(path, file, {
     query: {
       campaign_id: campaign,
       allow_dupplicate: campaign && again ? true : undefined,
@@ -110,7 +110,6 @@ function ask(path, campaign, { file, of, country, separator, again, roles }, dry
       mapping: lines ? undefined : mapped(of.names, roles),
       dry_run: dry && true,
     },
-    body: file,
     signal: dry,
     headers: { "content-type": lines ? "application/x-ndjson" : "text/csv" },
   });

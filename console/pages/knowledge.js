@@ -1,6 +1,6 @@
 // Knowledgebases: what assistants know.
 
-import { post } from "../api.js";
+import { create } from "../api.js";
 import { count } from "../format.js";
 import { go, to } from "../router.js";
 import { text } from "../text.js";
@@ -18,7 +18,7 @@ export default function Knowledge() {
   const add = html`<button type="button" class="primary"
     onClick=${() => setAdding(true)}>${text.knowledge.new}</button>`;
   const save = async (/** @type {any} */ body) => {
-    const { data } = await post("/user/knowledgebases", body);
+    const { data } = await create("/user/knowledgebases", body);
     go(to(`/knowledge/${data.id}`));
   };
   return html`<${Head} title=${text.knowledge.title}>${add}<//>

@@ -1,6 +1,6 @@
 // One knowledgebase: its documents with their progress, and a search that shows what an assistant would find.
 
-import { patch, post, remove, request } from "../api.js";
+import { create, patch, post, remove, request } from "../api.js";
 import { go, to } from "../router.js";
 import { text } from "../text.js";
 import { html, useState } from "../ui/base.js";
@@ -64,7 +64,7 @@ function One({ row, reload }) {
       html`<${Dialog} title=${text.knowledge.addSite} kind="broad" close=${close}><${SchemaForm}
       schema="NewDocument" preset=${{ type: "website" }} draft="website"
       show=${(/** @type {string} */ name) => name !== "type"} verb=${text.knowledge.addSite} cancel=${close}
-      save=${(/** @type {any} */ body) => add(post(`${path}/documents`, { ...body, type: "website", links: body.links?.length ? body.links : undefined }))} />
+      save=${(/** @type {any} */ body) => add(create(`${path}/documents`, { ...body, type: "website", links: body.links?.length ? body.links : undefined }))} />
       <//>`
     }
     ${

@@ -1,6 +1,6 @@
 // Numbers: those that the account has, new ones from the carrier, SIP trunks and caller ids.
 
-import { get, post, put, remove } from "../api.js";
+import { create, get, put, remove } from "../api.js";
 import { money } from "../format.js";
 import { go, to } from "../router.js";
 import { parameters } from "../schema.js";
@@ -56,7 +56,7 @@ export default function Numbers() {
       open?.kind === "trunk" &&
       html`<${Dialog} title=${text.numbers.newTrunk} kind="broad" close=${close}><${SchemaForm} schema="NewTrunk"
         draft="trunk" verb=${text.numbers.newTrunk} cancel=${close} save=${async (/** @type {any} */ body) => {
-          const { data } = await post("/user/phone-numbers/sip-trunks", body);
+          const { data } = await create("/user/phone-numbers/sip-trunks", body);
           go(to(`/numbers/trunks/${data.id}`));
         }} /><//>`
     }
@@ -64,7 +64,7 @@ export default function Numbers() {
       open?.kind === "caller" &&
       html`<${Dialog} title=${text.numbers.callerId} close=${close}><${SchemaForm}
       schema="OneNumber" verb=${text.numbers.callerId} cancel=${close}
-      save=${(/** @type {any} */ body) => save(post("/user/phone-numbers/caller-ids", body))} /><//>`
+      save=${(/** @type {any} */ body) => save(create("/user/phone-numbers/caller-ids", body))} /><//>`
     }
     ${
       open?.kind === "rename" &&
@@ -117,7 +117,7 @@ function Buy({ bought }) {
         verb: text.numbers.buy,
       })
     )
-      await bought(post("/user/phone-numbers/purchase", { phone_number: row.phone_number }));
+      await bought(create("/user/phone-numbers/purchase", { phone_number: row.phone_number }));
   });
   return html`<form class="filters"
     onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), search(event.currentTarget))}>

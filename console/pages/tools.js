@@ -1,6 +1,6 @@
 // Mid-call tools: endpoints that assistants may call.
 
-import { post } from "../api.js";
+import { create } from "../api.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html } from "../ui/base.js";
@@ -16,7 +16,7 @@ export default function Tools() {
   const add = html`<button type="button" class="primary"
     onClick=${() => filter({ new: 1 })}>${text.tools.new}</button>`;
   const save = async (/** @type {any} */ body) => {
-    const { data } = await post("/user/tools", body);
+    const { data } = await create("/user/tools", body);
     go(to(`/tools/${data.id}`));
   };
   return html`<${Head} title=${text.tools.title}>${add}<//>

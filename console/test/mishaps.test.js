@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { button, faultless, go, launch, open, press, signIn } from "./tools/browser.js";
-import { start } from "./tools/service.js";
+import { client, start } from "./tools/service.js";
 
 /** @typedef {import("puppeteer-core").Page} Page */
 
@@ -69,6 +69,10 @@ test("a dialog closes by a press beside it, but not once something was typed", a
   await page.keyboard.press("Escape");
   await press(page, "Close");
   await page.waitForFunction(() => !document.querySelector("dialog"));
+  // Where there is a draft, what was typed is back even then.
+  await press(page, "New knowledgebase");
+  await press(page, "Discard changes", "dialog");
+  await press(page, "Cancel", "dialog");
   faultless(tab, "typed");
 });
 
@@ -153,4 +157,34 @@ test("a browser without a clipboard copies what it marks, or says that it is mar
   await shows(page, "API is marked");
   assert.equal(await marked(), address);
   faultless(tab, "copies");
+});
+
+test("what is sent again after its answer got lost is made once", async () => {
+  const { page } = tab;
+  await go(tab, "/knowledge");
+  await press(page, "New knowledgebase");
+  await page.waitForSelector("dialog[open] #field-name");
+  await page.type("dialog[open] #field-name", "Opening hours");
+  tab.expected.push(/knowledgebases$/);
+  // The service does it, but its first answer does not arrive.
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (...asked) => {
+      const answer = await real(...asked);
+      if (asked[1]?.method !== "POST") return answer;
+      window.fetch = real;
+      throw new TypeError("lost");
+    };
+  });
+  await press(page, "Create knowledgebase", "dialog");
+  await shows(page, "The service could not be reached");
+  await press(page, "Create knowledgebase", "dialog");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Opening hours");
+  const owner = client(`${service.service}/api`, service.secrets.api_key);
+  const { data } = await owner("GET", "/user/knowledgebases");
+  assert.deepEqual(
+    data.map((/** @type {any} */ one) => one.name),
+    ["Opening hours"],
+  );
+  faultless(tab, "once");
 });

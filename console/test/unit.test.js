@@ -7,6 +7,7 @@ import { posix } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
+import { create } from "../api.js";
 import { check, narrowed } from "../checks.js";
 import { duration, hint, label, money, offset, size, span } from "../format.js";
 import { messages } from "../live.js";
@@ -467,5 +468,47 @@ describe("a draft", () => {
     account.value = /** @type {any} */ ({ me: { id: 2 } });
     assert.notEqual(keyOf("tool"), mine);
     account.value = null;
+  });
+});
+
+describe("what is made", () => {
+  /** Makes calls of these bodies, of which each try is answered so, 0: not at all; returns the keys that went along.
+   * @param {[any, number][]} tries */
+  async function keys(tries) {
+    const before = globalThis.fetch;
+    /** @type {string[]} */
+    const sent = [];
+    for (const [body, status] of tries) {
+      globalThis.fetch = async (_, request) => {
+        sent.push(/** @type {any} */ (request).headers["idempotency-key"]);
+        if (!status) throw new TypeError("gone");
+        return new Response("{}", { status });
+      };
+      await create("/user/make_call", body).catch(() => {});
+    }
+    globalThis.fetch = before;
+    return sent;
+  }
+
+  test("is tried again under the same key after an answer that got lost", async () => {
+    const [first, second, third, fourth] = await keys([
+      [{ to: 1 }, 0],
+      [{ to: 1 }, 504],
+      [{ to: 1 }, 409],
+      [{ to: 1 }, 200],
+    ]);
+    assert.match(first, /^[\d-]{10,}$/);
+    assert.deepEqual([second, third, fourth], [first, first, first]);
+  });
+
+  test("has another key with another body, and after an answer", async () => {
+    const sent = await keys([
+      [{ to: 1 }, 0],
+      [{ to: 2 }, 422],
+      [{ to: 2 }, 200],
+      [{ to: 2 }, 200],
+    ]);
+    assert.equal(new Set(sent).size, 4);
+    assert.equal((await keys([[{ to: 1 }, 200]]))[0], sent[0]);
   });
 });

@@ -1,6 +1,6 @@
 // Folders and labels: made, renamed, coloured and deleted where the list is.
 
-import { post, put, remove } from "../../api.js";
+import { create, put, remove } from "../../api.js";
 import { text } from "../../text.js";
 import { html, useState } from "../../ui/base.js";
 import { confirm, Dialog } from "../../ui/dialog.js";
@@ -29,7 +29,7 @@ function Kind({ title, of, path, add, loss }) {
     return message;
   });
   const save = async (/** @type {any} */ body) => {
-    await (open.id ? put(`${path}/${open.id}`, body) : post(path, body));
+    await (open.id ? put(`${path}/${open.id}`, body) : create(path, body));
     setOpen(null);
     await of.reload();
   };

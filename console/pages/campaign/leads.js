@@ -1,6 +1,6 @@
 // The leads of a campaign, with filters in the address, and the form of one more.
 
-import { post } from "../../api.js";
+import { create } from "../../api.js";
 import { route, to } from "../../router.js";
 import { parameters } from "../../schema.js";
 import { text } from "../../text.js";
@@ -24,7 +24,7 @@ export function Leads({ campaign }) {
   const [adding, setAdding] = useState(false);
   const close = () => setAdding(false);
   const save = async (/** @type {any} */ body) => {
-    const { message } = await post("/user/lead", { ...body, campaign_id: campaign.id });
+    const { message } = await create("/user/lead", { ...body, campaign_id: campaign.id });
     close();
     await list.reload();
     toast(message);

@@ -1,6 +1,6 @@
 // Accounts that the operator hosts, and the way to a new one.
 
-import { post } from "../../api.js";
+import { create } from "../../api.js";
 import { money } from "../../format.js";
 import { route, to } from "../../router.js";
 import { text } from "../../text.js";
@@ -17,7 +17,7 @@ export default function Accounts() {
   const [made, setMade] = useState(/** @type {any} */ (null));
   const close = () => (setAdding(false), setMade(null));
   const save = async (/** @type {any} */ body) => {
-    setMade(await post("/admin/accounts", body));
+    setMade(await create("/admin/accounts", body));
     await list.reload();
   };
   return html`<${Head} title=${text.operator.accounts}><button type="button" class="primary"

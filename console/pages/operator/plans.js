@@ -1,6 +1,6 @@
 // Plans: what bounds an account. Their members come from the document.
 
-import { get, post, put } from "../../api.js";
+import { create, get, put } from "../../api.js";
 import { count, label, size } from "../../format.js";
 import { form } from "../../schema.js";
 import { text } from "../../text.js";
@@ -16,7 +16,7 @@ export default function Plans() {
   const [open, setOpen] = useState(/** @type {any} */ (null));
   const close = () => setOpen(null);
   const save = async (/** @type {any} */ body) => {
-    await (open.name ? put(`/admin/plans/${encodeURIComponent(open.name)}`, body) : post("/admin/plans", body));
+    await (open.name ? put(`/admin/plans/${encodeURIComponent(open.name)}`, body) : create("/admin/plans", body));
     list.set(await get("/admin/plans"));
     close();
   };
