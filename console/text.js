@@ -371,7 +371,7 @@ export const text = {
     erase: "Delete this call",
     eraseWords:
       "What was said goes everywhere: the transcript, the recording, the feed. Deliveries cannot be sent again. This cannot be undone.",
-    eraseRecording: "Delete the recording",
+    eraseRecording: (/** @type {string} */ id) => `Delete the recording of call ${id}?`,
     eraseRecordingWords: "The recording is deleted for good; the transcript stays.",
     timeline: "Timeline",
     zero: (/** @type {string} */ at, /** @type {string} */ zone) => `0:00 is ${at}, ${zone}`,
@@ -554,6 +554,8 @@ export const text = {
       "Asked when a call comes in (its answer becomes variables of the call) and told when it is over, as the events chosen above say.",
     hookOn: "Save",
     hookOff: "Switch off",
+    hookOffTitle: (/** @type {string} */ name) => `Switch off the inbound webhook of ${name}?`,
+    hookOffWords: (/** @type {string} */ url) => `${url} is not asked any more, and is forgotten here.`,
     rule: {
       pipeline: "Pipeline: speech to text, a language model and text to speech, each of your choice.",
       multimodal:
@@ -840,8 +842,10 @@ export const text = {
     reveal: "Show",
     hide: "Hide",
     rotate: "Rotate",
-    rotateTitle: "Make a new secret?",
-    rotateWords: "The newest two secrets sign; an older one ends at once. Give the new one to your receiver.",
+    rotateTitle: (/** @type {string | null} */ ends) =>
+      ends ? `End the webhook secret of ${ends}?` : "Add a second webhook secret?",
+    rotateWords: (/** @type {string} */ stays) =>
+      `The one of ${stays} goes on to sign, beside a new one. Give the new one to your receiver.`,
     feed: "Live feed",
     feedWords: "What happens in the account, as it happens; the same payloads as webhooks have.",
     feedEmpty: "Nothing yet. Place a call and watch.",
@@ -1014,7 +1018,7 @@ export const text = {
     lastError: "Last error",
     retry: "Try again",
     drop: "Drop",
-    dropTitle: "Drop this job?",
+    dropTitle: (/** @type {string} */ job) => `Drop this job: ${job}?`,
     dropWords: "Its call, delivery, document or import ends as failed.",
     noJobs: "No such jobs",
     noJobsWords: "Work that failed five times in a row is set aside and waits here for you.",

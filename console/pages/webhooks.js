@@ -1,7 +1,7 @@
 // Webhooks: what was sent and what came of it, the secrets that sign it, and the account's feed as it happens.
 
 import { post } from "../api.js";
-import { span } from "../format.js";
+import { span, time } from "../format.js";
 import { go, route, to } from "../router.js";
 import { parameters } from "../schema.js";
 import { text } from "../text.js";
@@ -99,10 +99,12 @@ function Secrets() {
   const list = useGet("/user/webhook-secrets");
   const [shown, setShown] = useState(false);
   const [rotate, busy] = useAction(async () => {
+    // At most two, the newest last: the older one makes room.
+    const [stays, ends] = list.data.secrets.map((/** @type {any} */ one) => time(one.created_at)).reverse();
     if (
       !(await confirm({
-        title: text.webhooks.rotateTitle,
-        words: text.webhooks.rotateWords,
+        title: text.webhooks.rotateTitle(ends ?? null),
+        words: text.webhooks.rotateWords(stays),
         verb: text.webhooks.rotate,
       }))
     )
@@ -113,7 +115,7 @@ function Secrets() {
   });
   return html`<${Panel} title=${text.webhooks.secrets} actions=${html`<button type="button"
     onClick=${() => setShown(!shown)}>${shown ? text.webhooks.hide : text.webhooks.reveal}</button><button
-    type="button" disabled=${busy} onClick=${rotate}>${text.webhooks.rotate}</button>`}>
+    type="button" disabled=${busy || !list.data} onClick=${rotate}>${text.webhooks.rotate}</button>`}>
     <p class="muted">${text.webhooks.secretsWords}</p>
     <${Await} of=${list}>${(/** @type {any} */ { secrets }) => html`<ul
       class="list stack tight">${secrets.map(

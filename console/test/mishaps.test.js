@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { button, faultless, go, launch, open, press, signIn } from "./tools/browser.js";
 import { client, start } from "./tools/service.js";
+import { caller } from "./tools/world.js";
 
 /** @typedef {import("puppeteer-core").Page} Page */
 
@@ -187,4 +188,40 @@ test("what is sent again after its answer got lost is made once", async () => {
     ["Opening hours"],
   );
   faultless(tab, "once");
+});
+
+test("what is destroyed is asked for by its name", async () => {
+  const { page } = tab;
+  const owner = client(`${service.service}/api`, service.secrets.api_key);
+  const { id } = (await owner("POST", "/user/assistant", caller({ name: "Anna", type: "inbound" }))).data;
+  const hook = `${service.endpoint.url}/inbound`;
+  await owner("POST", "/user/assistants/enable-inbound-webhook", { assistant_id: id, webhook_url: hook });
+  await go(tab, `/assistants/${id}`);
+  await press(page, "Switch off");
+  await shows(page, "Switch off the inbound webhook of Anna?");
+  await shows(page, `${hook} is not asked any more`);
+  await press(page, "Cancel", "dialog");
+  assert.equal((await owner("GET", `/user/assistant/${id}`)).inbound_webhook_url, hook);
+  await press(page, "Switch off");
+  await press(page, "Switch off", "dialog");
+  await page.waitForFunction(
+    () => /** @type {HTMLInputElement} */ (document.querySelector("#field-webhook_url")).value === "",
+  );
+  assert.equal((await owner("GET", `/user/assistant/${id}`)).inbound_webhook_url, null);
+
+  await go(tab, "/webhooks?tab=secrets");
+  const times = () => page.$$eval("main time", (all) => all.map((one) => one.textContent));
+  const [first] = await times();
+  await press(page, "Rotate");
+  await shows(page, "Add a second webhook secret?");
+  await shows(page, `The one of ${first} goes on to sign`);
+  await press(page, "Rotate", "dialog");
+  await page.waitForFunction(() => document.querySelectorAll("main time").length === 2);
+  const [older, newer] = await times();
+  assert.equal(older, first);
+  await press(page, "Rotate");
+  await shows(page, `End the webhook secret of ${older}?`);
+  await shows(page, `The one of ${newer} goes on to sign`);
+  await press(page, "Cancel", "dialog");
+  faultless(tab, "destroyed");
 });

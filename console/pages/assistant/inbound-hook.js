@@ -3,6 +3,7 @@
 import { post } from "../../api.js";
 import { text } from "../../text.js";
 import { html } from "../../ui/base.js";
+import { confirm } from "../../ui/dialog.js";
 import { SchemaForm } from "../../ui/form.js";
 import { Panel } from "../../ui/parts.js";
 import { useAction } from "../../ui/resource.js";
@@ -19,6 +20,9 @@ export function InboundHook({ row, reload }) {
     toast(message);
   };
   const [off, busy] = useAction(async () => {
+    const title = text.assistants.hookOffTitle(row.name);
+    const words = text.assistants.hookOffWords(row.inbound_webhook_url);
+    if (!(await confirm({ title, words, verb: text.assistants.hookOff }))) return undefined;
     const { message } = await post("/user/assistants/disable-inbound-webhook", { assistant_id: row.id });
     await reload();
     return message;

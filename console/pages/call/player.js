@@ -14,7 +14,13 @@ export function Player({ url, call, audio, at, from, reload }) {
   const place = new URL(url, ROOT);
   const own = place.origin === ROOT.origin || place.pathname.startsWith("/recordings/");
   const [erase, busy] = useAction(async () => {
-    if (!(await confirm({ title: text.call.eraseRecording, words: text.call.eraseRecordingWords, verb: text.erase })))
+    if (
+      !(await confirm({
+        title: text.call.eraseRecording(call.id),
+        words: text.call.eraseRecordingWords,
+        verb: text.erase,
+      }))
+    )
       return undefined;
     const { message } = await remove(`/user/calls/${call.id}/recording`);
     await reload();

@@ -28,10 +28,10 @@ export default function Queues() {
     again();
     return message;
   });
-  const [drop] = useAction(async (/** @type {number} */ id) => {
-    if (!(await confirm({ title: text.operator.dropTitle, words: text.operator.dropWords, verb: text.operator.drop })))
-      return undefined;
-    const { message } = await remove(`/admin/jobs/${id}`);
+  const [drop] = useAction(async (/** @type {any} */ row) => {
+    const title = text.operator.dropTitle(`${text.operator.work[row.kind] ?? row.kind}, ${row.reference}`);
+    if (!(await confirm({ title, words: text.operator.dropWords, verb: text.operator.drop }))) return undefined;
+    const { message } = await remove(`/admin/jobs/${row.id}`);
     again();
     return message;
   });
@@ -69,7 +69,7 @@ const queueColumns = () => [
   { name: text.operator.oldest, cell: (row) => html`<${Time} at=${row.oldest_at} />` },
 ];
 
-/** @param {(id: number) => void} retry @param {(id: number) => void} drop @returns {import("../../ui/table.js").Column[]} */
+/** @param {(id: number) => void} retry @param {(row: any) => void} drop @returns {import("../../ui/table.js").Column[]} */
 const jobColumns = (retry, drop) => [
   { name: text.operator.kind, cell: (row) => html`<${Work} of=${row.kind} />` },
   {
@@ -93,6 +93,6 @@ const jobColumns = (retry, drop) => [
       html`<span class="row"><button type="button" aria-label=${`${text.operator.retry}: ${row.reference}`}
         onClick=${() => retry(row.id)}>${text.operator.retry}</button><button type="button" class="quiet danger"
         aria-label=${`${text.operator.drop}: ${row.reference}`}
-        onClick=${() => drop(row.id)}>${text.operator.drop}</button></span>`,
+        onClick=${() => drop(row)}>${text.operator.drop}</button></span>`,
   },
 ];
