@@ -4,7 +4,7 @@
 import { request } from "./api.js";
 import { hint } from "./format.js";
 
-/** @typedef {"text" | "long" | "secret" | "number" | "boolean" | "choice" | "choices" | "list" | "record" | "variants" | "variables" | "json"} Kind */
+/** @typedef {"text" | "long" | "secret" | "number" | "boolean" | "choice" | "choices" | "list" | "record" | "variants" | "variables" | "json" | "file"} Kind */
 /** A member of a body.
  * @typedef {object} Field
  * @property {string} name
@@ -18,6 +18,7 @@ import { hint } from "./format.js";
  * @property {boolean} [flag] a choice of true and false, which may be left open
  * @property {number} [min]
  * @property {number} [max] largest value; of texts the longest, in characters; of lists the most items
+ * @property {string} [accept] endings of a file's name
  * @property {Field} [item] of a list
  * @property {Field[]} [fields] of a record
  * @property {{ type: string, hint: string, fields: Field[], rules: any[] }[]} [variants] of a record that comes in several types */

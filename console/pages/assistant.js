@@ -132,7 +132,7 @@ function Top({ row, reload }) {
       placing &&
       html`<${Dialog} title=${text.assistants.place} close=${() => setPlacing(false)}><p
         class="muted small">${text.assistants.placeWords}</p>
-      <${SchemaForm} schema="NewCall" preset=${{ assistant_id: row.id, variables: row.variables }}
+      <${SchemaForm} schema="NewCall" draft=${`call-of:${row.id}`} preset=${{ assistant_id: row.id, variables: row.variables }}
         show=${(/** @type {string} */ name) => name !== "assistant_id"}
         save=${(/** @type {any} */ body) => place({ ...body, assistant_id: row.id })} verb=${text.assistants.place}
         cancel=${() => setPlacing(false)} /><//>`

@@ -58,24 +58,26 @@ function One({ row, reload }) {
           columns=${columns(erase)} rows=${data} empty=${html`<${Empty} title=${text.knowledge.noDocuments}
           words=${text.knowledge.noDocumentsWords} />`} />`}<//><//>
       </div><div class="stack"><${Search} path=${path} /><${Panel} title=${text.knowledge.settings}><${SchemaForm}
-        schema="BaseChanges" stored=${row} save=${save} verb=${text.save} /><//></div></div>
+        schema="BaseChanges" stored=${row} draft=${`knowledgebase:${row.id}`} save=${save} verb=${text.save} /><//></div></div>
     ${
       open === "site" &&
       html`<${Dialog} title=${text.knowledge.addSite} kind="broad" close=${close}><${SchemaForm}
-      schema="NewDocument" preset=${{ type: "website" }} draft="website"
+      schema="NewDocument" preset=${{ type: "website" }} draft=${`website-of:${row.id}`}
       show=${(/** @type {string} */ name) => name !== "type"} verb=${text.knowledge.addSite} cancel=${close}
       save=${(/** @type {any} */ body) => add(create(`${path}/documents`, { ...body, type: "website", links: body.links?.length ? body.links : undefined }))} />
       <//>`
     }
     ${
       open === "file" &&
-      html`<${Dialog} title=${text.knowledge.addFile} close=${close}>
-      <${Upload} path=${path} add=${add} cancel=${close} /><//>`
+      html`<${Dialog} title=${text.knowledge.addFile} close=${close}><${SchemaForm} schema=${FILED}
+      verb=${text.knowledge.upload} cancel=${close}
+      save=${(/** @type {any} */ { name, file }) => add(send(path, name ?? file.name, file))} /><//>`
     }
     ${
       open === "text" &&
-      html`<${Dialog} title=${text.knowledge.addText} kind="broad" close=${close}>
-      <${Writing} path=${path} add=${add} cancel=${close} /><//>`
+      html`<${Dialog} title=${text.knowledge.addText} kind="broad" close=${close}><${SchemaForm}
+      schema=${WRITTEN} draft=${`text-of:${row.id}`} verb=${text.save} cancel=${close}
+      save=${(/** @type {any} */ { name, text: words }) => add(send(path, name, new File([words], "text.txt", { type: "text/plain" })))} /><//>`
     }`;
 }
 
@@ -133,52 +135,40 @@ const columns = (erase) => [
   },
 ];
 
+/** Endings of files that are read. */
+const FILES = ".pdf,.docx,.txt,.md";
+/** More than this is no file that the service takes. */
+const FILE_CHARS_MAX = 20 * 1024 * 1024;
+
 /** The type of a document by its file's name. @param {string} name */
 const typeOf = (name) => (/\.pdf$/i.test(name) ? "pdf" : /\.docx$/i.test(name) ? "docx" : "txt");
 
 /** Sends a document. @param {string} path @param {string} name @param {File} file @returns {Promise<any>} */
 function send(path, name, file) {
   const body = new FormData();
-  body.append("name", name || file.name);
+  body.append("name", name);
   body.append("type", typeOf(file.name));
   body.append("file", file);
   return request("POST", `${path}/documents`, { body });
 }
 
-/** @typedef {{ path: string, add: (answer: Promise<any>) => Promise<void>, cancel: () => void }} Adding */
-
-/** @param {Adding} props */
-function Writing({ path, add, cancel }) {
-  const [save, busy] = useAction(async (/** @type {HTMLFormElement} */ form) => {
-    const typed = new FormData(form);
-    const [name, words] = ["name", "text"].map((field) => String(typed.get(field)));
-    await add(send(path, name, new File([words], "text.txt", { type: "text/plain" })));
-  });
-  return html`<form class="stack"
-    onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), save(event.currentTarget))}>
-    <label class="field"><span>${text.knowledge.textName}</span><input name="name" maxlength="255" required
-      autocomplete="off" /></label>
-    <label class="field"><span>${text.knowledge.text}</span><textarea name="text" rows="10" required></textarea></label>
-    <div class="row"><button type="submit" class="primary" disabled=${busy}>${busy ? text.loading : text.save}</button>
-      <button type="button" onClick=${cancel}>${text.cancel}</button></div></form>`;
-}
-
-/** @param {Adding} props */
-function Upload({ path, add, cancel }) {
-  const [upload, busy] = useAction(async (/** @type {HTMLFormElement} */ form) => {
-    const typed = new FormData(form);
-    await add(send(path, String(typed.get("name")), /** @type {File} */ (typed.get("file"))));
-  });
-  return html`<form class="stack"
-    onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), upload(event.currentTarget))}>
-    <label class="field"><span>${text.knowledge.file}</span><input type="file"
-      name="file" accept=".pdf,.docx,.txt,.md" required /></label>
-    <label class="field"><span>${text.knowledge.documentName}</span><input name="name" maxlength="255"
-      autocomplete="off" /></label>
-    <div class="row"><button type="submit" class="primary"
-      disabled=${busy}>${busy ? text.loading : text.knowledge.upload}</button><button type="button"
-      onClick=${cancel}>${text.cancel}</button></div></form>`;
-}
+const NAME = { name: "name", kind: /** @type {const} */ ("text"), nullable: false, max: 255 };
+/** @type {import("../schema.js").Form} */
+const WRITTEN = {
+  fields: [
+    { ...NAME, required: true, hint: text.knowledge.textHint },
+    { name: "text", kind: "long", required: true, nullable: false, hint: "", max: FILE_CHARS_MAX },
+  ],
+  rules: [],
+};
+/** @type {import("../schema.js").Form} */
+const FILED = {
+  fields: [
+    { name: "file", kind: "file", required: true, nullable: false, hint: text.knowledge.fileHint, accept: FILES },
+    { ...NAME, required: false, hint: text.knowledge.nameHint },
+  ],
+  rules: [],
+};
 
 /** @param {{ path: string }} props */
 function Search({ path }) {

@@ -8,7 +8,7 @@ import { text } from "../text.js";
 import { html, useState } from "../ui/base.js";
 import { confirm, Dialog } from "../ui/dialog.js";
 import { SchemaForm } from "../ui/form.js";
-import { Await, Badge, Empty, Head, Time } from "../ui/parts.js";
+import { Await, Badge, Empty, Failure, Head, Time } from "../ui/parts.js";
 import { useAction, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
 import { toast } from "../ui/toast.js";
@@ -104,12 +104,14 @@ const columns = (rename, release) => [
 function Buy({ bought }) {
   const { country_code: country, contains } = parameters("/user/phone-numbers/search");
   const [found, setFound] = useState(/** @type {any[] | null} */ (null));
-  const [search, busy] = useAction(async (/** @type {HTMLFormElement} */ form) =>
-    setFound(
-      (await get("/user/phone-numbers/search", /** @type {any} */ (Object.fromEntries(new FormData(form))))).data,
-    ),
-  );
+  const [error, setError] = useState(/** @type {Error | null} */ (null));
+  const [search, busy] = useAction(async (/** @type {HTMLFormElement} */ form) => {
+    setError(null);
+    const query = /** @type {any} */ (Object.fromEntries(new FormData(form)));
+    setFound((await get("/user/phone-numbers/search", query)).data);
+  }, setError);
   const [buy] = useAction(async (/** @type {any} */ row) => {
+    setError(null);
     if (
       await confirm({
         title: text.numbers.buyTitle(row.phone_number_formatted),
@@ -118,7 +120,7 @@ function Buy({ bought }) {
       })
     )
       await bought(create("/user/phone-numbers/purchase", { phone_number: row.phone_number }));
-  });
+  }, setError);
   return html`<form class="filters"
     onSubmit=${(/** @type {any} */ event) => (event.preventDefault(), search(event.currentTarget))}>
       <label class="field"><span>${text.numbers.country_code}</span><select
@@ -129,6 +131,7 @@ function Buy({ bought }) {
       <label class="field"><span>${text.numbers.contains}</span><input name="contains" inputmode="numeric"
         maxlength=${contains.max} autocomplete="off" /></label>
       <button type="submit" class="primary" disabled=${busy}>${text.numbers.find}</button></form>
+    ${error && html`<${Failure} error=${error} />`}
     ${
       found &&
       (found.length

@@ -225,3 +225,75 @@ test("what is destroyed is asked for by its name", async () => {
   await press(page, "Cancel", "dialog");
   faultless(tab, "destroyed");
 });
+
+test("a text that was written into the wrong dialog, or refused, is not lost", async () => {
+  const { page } = tab;
+  const owner = client(`${service.service}/api`, service.secrets.api_key);
+  const { id } = (await owner("POST", "/user/knowledgebases", { name: "Answers" })).data;
+  await go(tab, `/knowledge/${id}`);
+  await press(page, "Write a text");
+  await page.waitForSelector("dialog[open] #field-text");
+  await page.type("dialog[open] #field-text", "We open at nine.");
+  await press(page, "Save", "dialog");
+  await page.waitForSelector("#field-name-wrong");
+  await press(page, "Cancel", "dialog");
+  await press(page, "Write a text");
+  await page.waitForSelector("dialog[open] #field-text");
+  const written = () => page.$eval("#field-text", (one) => /** @type {HTMLTextAreaElement} */ (one).value);
+  assert.equal(await written(), "We open at nine.");
+  await page.type("dialog[open] #field-name", "Opening hours");
+  await press(page, "Save", "dialog");
+  await page.waitForFunction(() => !document.querySelector("dialog"));
+  await page.waitForFunction(() => document.querySelector("main table")?.textContent?.includes("Opening hours"));
+  await press(page, "Write a text");
+  await page.waitForSelector("dialog[open] #field-text");
+  assert.equal(await written(), "");
+  await press(page, "Cancel", "dialog");
+
+  await press(page, "Add a file");
+  await press(page, "Upload", "dialog");
+  await page.waitForSelector("#field-file-wrong");
+  tab.expected.push(/documents$/);
+  const path = join(mkdtempSync(join(tmpdir(), "file-")), "none.pdf");
+  writeFileSync(path, "");
+  const input = /** @type {import("puppeteer-core").ElementHandle<HTMLInputElement>} */ (await page.$("#field-file"));
+  await input.uploadFile(path);
+  await page.waitForFunction(() => !document.querySelector("#field-file-wrong"));
+  await press(page, "Upload", "dialog");
+  // What the service says of it stands beside the field.
+  await page.waitForSelector("#field-file-wrong");
+  await press(page, "Cancel", "dialog");
+  faultless(tab, "texts");
+});
+
+test("a number that cannot be bought says so where it was chosen", async () => {
+  const { page } = tab;
+  await go(tab, "/numbers");
+  await press(page, "Buy a number");
+  const answers = {
+    search: {
+      data: [{ phone_number: "+14155550100", phone_number_formatted: "+1 415 555 0100", sms_capable: true, price: 1 }],
+    },
+    purchase: { message: "The balance does not cover this number." },
+  };
+  await page.evaluate((told) => {
+    const real = window.fetch;
+    window.fetch = async (...asked) => {
+      const url = String(asked[0]);
+      if (url.includes("phone-numbers/search")) return Response.json(told.search);
+      if (!url.includes("phone-numbers/purchase")) return real(...asked);
+      window.fetch = real;
+      return Response.json(told.purchase, { status: 402 });
+    };
+  }, answers);
+  await press(page, "Search", "dialog");
+  await press(page, "Buy +1 415 555 0100", "dialog");
+  await press(page, "Buy", "dialog");
+  await page.waitForFunction(
+    (words) => document.querySelector("dialog [role=alert]")?.textContent?.includes(words),
+    {},
+    answers.purchase.message,
+  );
+  assert.deepEqual(await dialogs(page), ["Buy a number"]);
+  faultless(tab, "numbers");
+});

@@ -160,6 +160,11 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
     return html`<input ...${common} type="text" inputmode=${field.integer ? "numeric" : "decimal"}
       value=${value ?? ""} />`;
   }
+  if (field.kind === "file") {
+    const { onInput, ...control } = common;
+    return html`<input ...${control} type="file" accept=${field.accept}
+      onChange=${(/** @type {any} */ event) => set(path, event.target.files[0] ?? "")} />`;
+  }
   if (field.name === "timezone") return html`<${Zone} common=${common} value=${value ?? ""} />`;
   const type = field.kind === "secret" ? "password" : /(^|_)email$/.test(field.name) ? "email" : "text";
   return html`<input ...${common} type=${type} autocomplete=${field.kind === "secret" ? "new-password" : "off"}

@@ -13,7 +13,8 @@ import { Notice, Panel } from "./parts.js";
 
 /** @typedef {{ title: string, words?: string, has: (name: string) => boolean }} Section */
 /** @typedef {object} FormProps
- * @property {string} schema name of the body in the document
+ * @property {string | import("../schema.js").Form} schema name of the body in the document; or the form itself, of what is
+ *   not sent as JSON
  * @property {any} [stored] the row that is changed; none: one is made
  * @property {(body: any) => Promise<void>} save is given all members, or those that changed
  * @property {string} verb what the button says
@@ -32,7 +33,7 @@ export function SchemaForm(props) {
   const { schema, stored, show = () => true, order, sections, preset, watch } = props;
   const draft = useMemo(() => props.draft && keyOf(props.draft), [props.draft]);
   const whole = useMemo(() => {
-    const { fields, rules } = form(schema);
+    const { fields, rules } = typeof schema === "string" ? form(schema) : schema;
     return { fields: order ? [...fields].sort((a, b) => order(a.name) - order(b.name)) : fields, rules };
   }, [schema]);
   const start = useSame(initial(whole.fields, stored ?? preset));

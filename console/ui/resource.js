@@ -51,8 +51,9 @@ export function useEvery(call, everyMs) {
 }
 
 /** An action of a button: busy while it runs, and told when it failed.
- * @param {(...args: any[]) => Promise<string | void>} act what it resolves to is told @returns {[(...args: any[]) => Promise<void>, boolean]} */
-export function useAction(act) {
+ * @param {(...args: any[]) => Promise<string | void>} act what it resolves to is told
+ * @param {(error: Error) => void} [fail] tells of an error where that is better than a message that goes @returns {[(...args: any[]) => Promise<void>, boolean]} */
+export function useAction(act, fail = complain) {
   const [busy, setBusy] = useState(false);
   return [
     async (...args) => {
@@ -62,7 +63,7 @@ export function useAction(act) {
         const told = await act(...args);
         if (told) toast(told);
       } catch (error) {
-        complain(/** @type {Error} */ (error));
+        fail(/** @type {Error} */ (error));
       } finally {
         setBusy(false);
       }

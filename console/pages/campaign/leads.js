@@ -46,7 +46,7 @@ export function Leads({ campaign }) {
     ${
       adding &&
       html`<${Dialog} title=${text.campaigns.addLead} kind="broad" close=${close}><${SchemaForm}
-      schema="NewLead" show=${(/** @type {string} */ name) => name !== "campaign_id"} save=${save}
+      schema="NewLead" draft=${`lead-of:${campaign.id}`} show=${(/** @type {string} */ name) => name !== "campaign_id"} save=${save}
       verb=${text.campaigns.addLead} cancel=${close} /><//>`
     }`;
 }

@@ -28,7 +28,7 @@ export default function Plans() {
     ${
       open &&
       html`<${Dialog} title=${open.name ?? text.operator.newPlan} kind="broad" close=${close}><${SchemaForm}
-      schema=${open.name ? "PlanChanges" : "PlanInput"} stored=${open.name ? open : undefined} save=${save}
+      schema=${open.name ? "PlanChanges" : "PlanInput"} stored=${open.name ? open : undefined} draft=${`plan:${open.name ?? ""}`} save=${save}
       verb=${text.save} cancel=${close} /><//>`
     }`;
 }
