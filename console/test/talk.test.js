@@ -43,8 +43,11 @@ async function shows(page, words) {
   );
 }
 
-test("without an engine that takes browsers the service says so, and the microphone is let go", async () => {
+test("without an engine that takes browsers the service says so, and no microphone is asked for", async () => {
   const { page, ...tab } = await opened();
+  await page.evaluate(() => {
+    navigator.mediaDevices.getUserMedia = () => Promise.reject(new Error("asked too early"));
+  });
   tab.expected.push(/web_calls$/);
   await press(page, "Talk to it");
   await page.waitForSelector("main [role=alert]");
@@ -122,4 +125,19 @@ test("whoever leaves the page while it connects leaves the call", async () => {
   );
   await door.report({ type: "failed", reason: "hangup" });
   faultless({ page, ...tab }, "left");
+});
+
+test("a microphone that is refused ends the call that was made for it", async () => {
+  await door.attach();
+  const { page, ...tab } = await opened();
+  await page.evaluate(() => {
+    navigator.mediaDevices.getUserMedia = () => Promise.reject(new Error("refused"));
+  });
+  await press(page, "Talk to it");
+  await shows(page, /The microphone cannot be used/);
+  await until(async () => {
+    const { data } = await owner("GET", "/user/calls?per_page=1");
+    return !["initiated", "ringing", "in-progress"].includes(data[0].status);
+  }, "it is over");
+  faultless({ page, ...tab }, "refused");
 });

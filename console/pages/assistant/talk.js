@@ -117,25 +117,27 @@ function useLine(row) {
   return { line, state, said, partial, error, muted, begin, end: () => over(false), mute };
 }
 
-/** Makes a call of this browser. @param {any} row @returns {Promise<Line>} */
+/** Makes a call of this browser: the service is asked first, as without an engine nobody needs a microphone.
+ * @param {any} row @returns {Promise<Line>} */
 async function connect(row) {
-  const microphone = await listen();
+  // A page that came over plain HTTP from another machine has no microphone.
+  if (!navigator.mediaDevices) throw new Error(text.talk.insecure);
+  const { call_id: id, token, engine_url: url } = await post("/user/web_calls", { assistant_id: row.id });
   const connection = new RTCPeerConnection();
   const sound = new MediaStream();
   connection.addEventListener("track", ({ track }) => sound.addTrack(track));
-  microphone.getTracks().forEach((track) => connection.addTrack(track, microphone));
   /** @type {Line} */
-  const line = { id: 0, connection, microphone, sound };
+  const line = { id, connection, microphone: new MediaStream(), sound };
   try {
+    const microphone = (line.microphone = await listen());
+    microphone.getTracks().forEach((track) => connection.addTrack(track, microphone));
     await connection.setLocalDescription();
     await gathered(connection);
-    const { call_id: id, token, engine_url: url } = await post("/user/web_calls", { assistant_id: row.id });
-    line.id = id;
     const sdp = await answer(url, { token, sdp: connection.localDescription?.sdp ?? "" });
     await connection.setRemoteDescription({ type: "answer", sdp });
     return line;
   } catch (failure) {
-    close(line, line.id === 0);
+    close(line, false);
     throw failure;
   }
 }
@@ -148,8 +150,6 @@ function close({ id, connection, microphone }, isOver) {
 }
 
 async function listen() {
-  // A page that came over plain HTTP from another machine has no microphone.
-  if (!navigator.mediaDevices) throw new Error(text.talk.insecure);
   try {
     return await navigator.mediaDevices.getUserMedia({ audio: { echoCancellation: true, noiseSuppression: true } });
   } catch {
