@@ -110,6 +110,8 @@ export const text = {
     drop: (/** @type {string} */ name, /** @type {number} */ at) => `Remove ${name} ${at}`,
     dropVariable: (/** @type {string} */ name) => `Remove variable ${name}`,
     variableName: (/** @type {number} */ at) => `Name of variable ${at}`,
+    taken: (/** @type {string} */ wanted, /** @type {string} */ key) =>
+      `Another one is called ${wanted}. This one stays ${key} until it has a name of its own.`,
     variableValue: (/** @type {string} */ name) => `Value of ${name}`,
     saving: "Saving…",
     unsaved: "Not saved yet",

@@ -297,3 +297,64 @@ test("a number that cannot be bought says so where it was chosen", async () => {
   assert.deepEqual(await dialogs(page), ["Buy a number"]);
   faultless(tab, "numbers");
 });
+
+test("errors are told of their control, and two variables of one name stay two", async () => {
+  const { page } = tab;
+  const owner = client(`${service.service}/api`, service.secrets.api_key);
+  const variables = { first: "1", second: "2" };
+  const { id } = (await owner("POST", "/user/assistant", caller({ name: "Berta", variables }))).data;
+  await go(tab, `/assistants/${id}`);
+  const rename = async (/** @type {string} */ typed) => {
+    await page.evaluate(() => /** @type {any} */ (document.querySelector("#field-variables-1-name")).select());
+    await page.type("#field-variables-1-name", typed);
+    await page.keyboard.press("Tab");
+  };
+  await rename("first");
+  await page.waitForSelector("#field-variables-1-name-wrong");
+  assert.match(
+    await page.$eval("#field-variables-1-name-wrong", (one) => one.textContent ?? ""),
+    /Another one is called first\. This one stays second/,
+  );
+  const told = await page.$eval("#field-variables-1-name", (one) => one.getAttribute("aria-describedby"));
+  assert.equal(told, "field-variables-1-name-wrong");
+  assert.equal((await page.$$("input[id^='field-variables-'][id$='-name']")).length, 2);
+  await rename("third");
+  await page.waitForFunction(() => !document.querySelector("#field-variables-1-name-wrong"));
+  await press(page, "Save");
+  await shows(page, "All changes are saved");
+  assert.deepEqual((await owner("GET", `/user/assistant/${id}`)).variables, { first: "1", third: "2" });
+
+  // What the service says of a checkbox and of a group.
+  tab.expected.push(/assistant\/\d+$/);
+  const errors = { record: ["Not this one."], variables: ["Not these."] };
+  await page.evaluate((all) => {
+    const real = window.fetch;
+    window.fetch = async (...asked) => {
+      if (asked[1]?.method !== "PATCH") return real(...asked);
+      window.fetch = real;
+      return Response.json({ message: "The given data was invalid.", errors: all }, { status: 422 });
+    };
+  }, errors);
+  await rename("fourth");
+  await press(page, "Save");
+  await page.waitForSelector("#field-record-wrong");
+  for (const name of ["record", "variables"]) {
+    const described = await page.$eval(`#field-${name}`, (one) => one.getAttribute("aria-describedby") ?? "");
+    assert.ok(described.split(" ").includes(`field-${name}-wrong`), described);
+  }
+  await press(page, "Discard changes");
+
+  // What went wrong with a button is told at once.
+  await page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (...asked) => {
+      if (asked[1]?.method !== "POST") return real(...asked);
+      window.fetch = real;
+      return Response.json({ message: "No more assistants fit." }, { status: 403 });
+    };
+  });
+  await press(page, "Duplicate");
+  await page.waitForSelector(".toast[role=alert]");
+  assert.match(await page.$eval(".toast[role=alert]", (one) => one.textContent ?? ""), /No more assistants fit\./);
+  faultless(tab, "errors");
+});

@@ -63,6 +63,12 @@ export function Fields({ fields, values, path = "", set, errors, whole = values,
 /** The id of the control of a path, so that a list of errors can lead to it. @param {string} path */
 export const controlId = (path) => `field-${path.replaceAll(".", "-")}`;
 
+/** The ids of what describes a control: its hint, where it has one, and its errors. @param {string} path
+ * @param {Record<string, string[]>} errors @param {string | false} [hint] */
+const describing = (path, errors, hint) =>
+  [hint && `${controlId(path)}-hint`, errors[path]?.length && `${controlId(path)}-wrong`].filter(Boolean).join(" ") ||
+  undefined;
+
 /** @param {{ path: string, errors: Record<string, string[]> }} props */
 export function Wrong({ path, errors }) {
   return errors[path]?.length
@@ -72,9 +78,10 @@ export function Wrong({ path, errors }) {
 
 /** @param {Control & { children: import("preact").ComponentChildren }} props */
 function Group({ field, path, errors, children, bare }) {
-  return html`<fieldset class="field" id=${controlId(path)} tabindex="-1">
+  return html`<fieldset class="field" id=${controlId(path)} tabindex="-1"
+    aria-describedby=${describing(path, errors, field.hint)}>
     <legend class=${bare ? "visually-hidden" : undefined}>${label(field.name)}</legend>
-    ${field.hint && html`<p class="hint"><${Hint} words=${field.hint} /></p>`}
+    ${field.hint && html`<p class="hint" id=${`${controlId(path)}-hint`}><${Hint} words=${field.hint} /></p>`}
     ${children}<${Wrong} path=${path} errors=${errors} />
   </fieldset>`;
 }
@@ -85,7 +92,7 @@ function Switch({ field, value, path, set, errors, narrow }) {
   const id = controlId(path);
   return html`<div class="field"><div class="choice">
     <input type="checkbox" id=${id} checked=${fixed ? narrow?.allowed?.[0] === true : Boolean(value)} disabled=${fixed}
-      aria-describedby=${`${id}-hint`} aria-invalid=${errors[path] ? "true" : undefined}
+      aria-describedby=${describing(path, errors, field.hint)} aria-invalid=${errors[path] ? "true" : undefined}
       onChange=${(/** @type {any} */ event) => set(path, event.target.checked)} />
     <label for=${id}>${label(field.name)}</label></div>
     <p class="hint" id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>
@@ -108,7 +115,7 @@ function Single(props) {
   const required = field.required || narrow?.required;
   const allowed = narrow?.allowed;
   const hint = [field.hint, range(field)].filter(Boolean).join(" ");
-  const described = [hint && `${id}-hint`, errors[path] && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
+  const described = describing(path, errors, hint);
   return html`<div class="field">
     <label for=${id} class=${bare ? "visually-hidden" : undefined}>${label(field.name)} ${
       required &&
@@ -208,8 +215,9 @@ function Several({ field, value, path, set, errors, values }) {
     const next = on ? [...kept, number ? Number(one) : one] : kept;
     set(path, field.choices ? field.choices.filter((choice) => next.includes(choice)) : next);
   };
-  return html`<fieldset class="field" id=${id} tabindex="-1"><legend>${label(field.name)}</legend>
-    <p class="hint"><${Hint} words=${field.hint} /></p>
+  return html`<fieldset class="field" id=${id} tabindex="-1" aria-describedby=${describing(path, errors, field.hint)}>
+    <legend>${label(field.name)}</legend>
+    <p class="hint" id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>
     ${found?.loaded && !options.length && html`<p class="muted small">${text.form.nothing}</p>`}
     <${Many} count=${options.length} chosen=${chosen.size}><div class="choices">${options.map(
       (one) => html`<div class="choice" key=${one.value}>

@@ -3,7 +3,7 @@
 import { label } from "../format.js";
 import { initial } from "../schema.js";
 import { text } from "../text.js";
-import { html, useRef } from "./base.js";
+import { html, useRef, useState } from "./base.js";
 import { controlId, FieldOf, Fields } from "./fields.js";
 
 /** @typedef {import("./fields.js").Control} Control */
@@ -84,12 +84,23 @@ export function Variables({ field, value, path, set, errors }) {
   const put = (/** @type {[string, any][]} */ next) => set(path, Object.fromEntries(next));
   const change = (/** @type {number} */ at, /** @type {[string, any]} */ entry) =>
     put(entries.map((one, other) => (other === at ? entry : one)));
+  /** Names that were typed but are of others, by the name that stays so long. */
+  const [wanted, setWanted] = useState(/** @type {Record<string, string>} */ ({}));
+  const isTaken = (/** @type {string} */ wish, /** @type {string} */ key) =>
+    wish !== key && Object.hasOwn(value ?? {}, wish);
+  const rename = (/** @type {number} */ at, /** @type {string} */ key, /** @type {string} */ wish) => {
+    setWanted(({ [key]: _, ...others }) => (isTaken(wish, key) ? { ...others, [key]: wish } : others));
+    if (!isTaken(wish, key)) change(at, [wish, entries[at][1]]);
+  };
   return html`<div class="stack tight">
-    ${entries.map(
-      ([key, held], at) => html`<div class="row" key=${at}>
+    ${entries.map(([key, held], at) => {
+      const clash = key in wanted && isTaken(wanted[key], key);
+      const id = controlId(`${path}.${at}.name`);
+      return html`<div class="row" key=${at}>
       <input aria-label=${text.form.variableName(at + 1)} class="mono" style=${{ flex: "1 1 9rem", width: "auto" }}
-        value=${key} id=${controlId(`${path}.${at}.name`)} maxlength="64"
-        onChange=${(/** @type {any} */ event) => change(at, [event.target.value.trim(), held])} />
+        value=${clash ? wanted[key] : key} id=${id} maxlength="64"
+        aria-invalid=${clash ? "true" : undefined} aria-describedby=${clash ? `${id}-wrong` : undefined}
+        onChange=${(/** @type {any} */ event) => rename(at, key, event.target.value.trim())} />
       <input aria-label=${text.form.variableValue(key)} style=${{ flex: "2 1 12rem", width: "auto" }}
         value=${typeof held === "string" ? held : JSON.stringify(held)} id=${controlId(`${path}.${key}`)}
         aria-invalid=${errors[`${path}.${key}`] ? "true" : undefined}
@@ -97,8 +108,9 @@ export function Variables({ field, value, path, set, errors }) {
       <button type="button" class="quiet" aria-label=${text.form.dropVariable(key)}
         onClick=${() => put(entries.filter((_, other) => other !== at))}>${text.remove}</button>
       ${errors[`${path}.${key}`] && html`<p class="wrong">${errors[`${path}.${key}`].join(" ")}</p>`}
-    </div>`,
-    )}
+      ${clash && html`<p class="wrong" id=${`${id}-wrong`} role="alert">${text.form.taken(wanted[key], key)}</p>`}
+    </div>`;
+    })}
     <div><button type="button" onClick=${() => {
       put([...entries, [unused(entries), ""]]);
       focusSoon(`${path}.${entries.length}.name`);
