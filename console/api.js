@@ -27,7 +27,7 @@ export class ApiError extends Error {
 export function address(path, query) {
   const url = new URL(
     path.replace(/^\//, ""),
-    path.startsWith("/user") || path.startsWith("/conv") ? new URL("api/", ROOT) : ROOT,
+    /^\/(user|conversations|automate)\b/.test(path) ? new URL("api/", ROOT) : ROOT,
   );
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === undefined || value === null || value === "") continue;

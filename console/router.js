@@ -15,6 +15,8 @@ export const ROUTES = [
   { pattern: "/assistants", module: "assistants", role: "account" },
   { pattern: "/assistants/new", module: "assistant-new", role: "account" },
   { pattern: "/assistants/:id", module: "assistant", role: "account" },
+  { pattern: "/conversations", module: "conversations", role: "account" },
+  { pattern: "/conversations/:id", module: "conversation", role: "account" },
   { pattern: "/campaigns", module: "campaigns", role: "account" },
   { pattern: "/campaigns/:id", module: "campaign", role: "account" },
   { pattern: "/campaigns/:id/import", module: "import", role: "account" },

@@ -15,7 +15,7 @@ const LONG = "x".repeat(255);
 
 /** @type {import("./tools/service.js").Service} */ let service;
 /** @type {import("puppeteer-core").Browser} */ let browser;
-/** @type {Record<string, number>} */ let ids;
+/** @type {Record<string, any>} */ let ids;
 
 before(async () => {
   service = await start();
@@ -111,7 +111,14 @@ async function spoil({ service: url, secrets, endpoint }) {
     async () => (await owner("GET", `/user/webhook-deliveries?call_id=${call.id}`)).data[0]?.attempts.length,
     "the webhook was tried",
   );
-  return { knowledge, tool, assistant, campaign, lead, call: call.id };
+  const { conversation_id: conversation } = await owner("POST", "/conversations", {
+    assistant_id: assistant,
+    type: "test",
+    variables,
+  });
+  await owner("POST", `/conversations/${conversation}/messages`, { message: `evil tool ${EVIL}` });
+  await owner("POST", `/conversations/${conversation}/messages`, { message: `parking ${EVIL}` });
+  return { knowledge, tool, assistant, campaign, lead, call: call.id, conversation };
 }
 
 /** @param {import("./tools/browser.js").Tab} tab @param {string[]} paths */
@@ -141,7 +148,7 @@ async function look(tab, paths) {
 test("hostile texts stay texts on every page of the account", async () => {
   const tab = await open(browser, service.url);
   await signIn(tab, service.secrets);
-  const { assistant, call, campaign, knowledge, lead, tool } = ids;
+  const { assistant, call, campaign, conversation, knowledge, lead, tool } = ids;
   await look(tab, [
     "/",
     "/calls",
@@ -151,6 +158,8 @@ test("hostile texts stay texts on every page of the account", async () => {
     "/assistants",
     `/assistants/${assistant}`,
     `/assistants/${assistant}?tab=json`,
+    "/conversations",
+    `/conversations/${conversation}`,
     "/knowledge",
     `/knowledge/${knowledge}`,
     "/tools",
@@ -169,6 +178,11 @@ test("hostile texts stay texts on every page of the account", async () => {
   await go(tab, `/calls/${call}`);
   const said = await tab.page.waitForSelector("ol.said");
   assert.ok((await said?.evaluate((one) => one.textContent ?? ""))?.includes(EVIL));
+  await go(tab, `/conversations/${conversation}`);
+  const written = await tab.page.$$eval(".bubble", (all) => all.map((one) => one.textContent ?? ""));
+  assert.ok(written.some((one) => one.endsWith(`parking ${EVIL}`)));
+  // The tool's answer, as the model was shown it.
+  assert.ok(written.some((one) => one.startsWith("Assistant: Called evil_tool") && one.includes(EVIL.slice(0, 40))));
 });
 
 test("and in a conversation, a preview, a search, a tool's answer", async () => {

@@ -33,6 +33,7 @@ export const NAVIGATION = [
     title: text.nav.run,
     pages: [
       ["/calls", text.calls.title],
+      ["/conversations", text.conversations.title],
       ["/campaigns", text.campaigns.title],
       ["/numbers", text.numbers.title],
       ["/do-not-call", text.dnc.title],

@@ -4,13 +4,12 @@ import { ApiError, post, send } from "../../api.js";
 import { messages } from "../../live.js";
 import { text } from "../../text.js";
 import { html, useEffect, useRef, useState } from "../../ui/base.js";
-import { Json, Notice, Panel } from "../../ui/parts.js";
+import { Notice, Panel } from "../../ui/parts.js";
+import { Bubble } from "../conversation/bubble.js";
 
-/** @typedef {{ role: "user" | "assistant" | "failed", content: string, function_calls?: any[] }} Said */
+/** @typedef {import("../conversation/bubble.js").Said | { role: "failed" | "note", content: string }} Turn */
 
 const MESSAGE_CHARS = 2_000;
-/** The function by which a model searches the assistant's knowledgebase. */
-const SEARCH = "search_knowledgebase";
 
 /** @param {{ row: any }} props */
 export function TryIt({ row }) {
@@ -29,7 +28,7 @@ export function TryIt({ row }) {
         ? html`<div><button type="button" class="primary" disabled=${talk.busy}
           onClick=${talk.begin}>${text.assistants.begin}</button></div>`
         : html`<div class="chat" role="log" aria-label=${text.assistants.tryIt} tabindex="0" ref=${end}>
-          ${talk.said.map((one, at) => html`<${Bubble} key=${at} of=${one} again=${talk.tell} />`)}
+          ${talk.said.map((one, at) => html`<${PARTS[one.role]} key=${at} of=${one} again=${talk.tell} />`)}
           ${
             talk.now &&
             html`<div class="bubble assistant">${
@@ -46,7 +45,7 @@ export function TryIt({ row }) {
 /** The state of a conversation, and what moves it. @param {any} row */
 function useTalk(row) {
   const [id, setId] = useState(/** @type {string | null} */ (null));
-  const [said, setSaid] = useState(/** @type {Said[]} */ ([]));
+  const [said, setSaid] = useState(/** @type {Turn[]} */ ([]));
   const [now, setNow] = useState(/** @type {{ text: string, tool: string | null } | null} */ (null));
   const [error, setError] = useState(/** @type {string | null} */ (null));
   const [busy, setBusy] = useState(false);
@@ -68,14 +67,16 @@ function useTalk(row) {
     during(async () => {
       setSaid((all) => [
         ...all.filter(({ role }) => role !== "failed"),
-        ...(all.at(-1)?.role === "failed" ? [] : [/** @type {Said} */ ({ role: "user", content: message })]),
+        ...(all.at(-1)?.role === "failed" ? [] : [/** @type {Turn} */ ({ role: "user", content: message })]),
       ]);
       setNow({ text: "", tool: null });
       try {
         const answer = await turn(id ?? "", message, setNow);
         setSaid((all) => [
           ...all,
-          { role: "assistant", content: answer.message ?? "", function_calls: answer.function_calls },
+          answer.message === null
+            ? { role: "note", content: text.conversations.unanswered }
+            : { role: "assistant", content: answer.message, function_calls: answer.function_calls },
         ]);
       } catch (failure) {
         setSaid((all) => [...all, { role: "failed", content: message }]);
@@ -103,30 +104,15 @@ async function turn(id, message, show) {
   throw new ApiError(0, null);
 }
 
-/** @param {{ of: Said, again: (message: string) => void }} props */
-function Bubble({ of, again }) {
-  if (of.role === "failed")
-    return html`<div class="bubble failed"><button type="button" class="link"
-      onClick=${() => again(of.content)}>${text.assistants.resend}</button></div>`;
-  return html`<div class=${`bubble ${of.role}`}>
-    ${(of.function_calls ?? []).map((call, at) => html`<${call.name === SEARCH ? Searched : Called} key=${at} of=${call} />`)}
-    ${of.content}</div>`;
-}
+/** @param {{ of: Turn }} props */
+const Note = ({ of }) => html`<p class="muted small">${of.content}</p>`;
 
-/** What was asked of a tool, and what it answered. @param {{ of: any }} props */
-function Called({ of }) {
-  return html`<details class="small"><summary>${text.assistants.asked(of.name)}</summary>
-    <div class="stack tight"><strong>${text.assistants.request}</strong><${Json} value=${of.arguments}
-      name=${text.assistants.request} /><strong>${text.assistants.answer}</strong><${Json} value=${of.result}
-      name=${text.assistants.answer} /></div></details>`;
-}
+/** A message that was not answered, to be sent again. @param {{ of: Turn, again: (message: string) => void }} props */
+const Failed = ({ of, again }) =>
+  html`<div class="bubble failed"><button type="button" class="link"
+    onClick=${() => again(of.content)}>${text.assistants.resend}</button></div>`;
 
-/** What was looked for in the knowledgebase, and the passages that were found. @param {{ of: any }} props */
-function Searched({ of }) {
-  const query = of.arguments?.query;
-  return html`<details class="small"><summary>${text.assistants.searched(typeof query === "string" ? query : "")}</summary>
-    <${Json} value=${of.result} name=${text.assistants.passages} /></details>`;
-}
+const PARTS = { user: Bubble, assistant: Bubble, note: Note, failed: Failed };
 
 /** @param {{ busy: boolean, tell: (message: string) => void }} props */
 function Line({ busy, tell }) {

@@ -1,4 +1,4 @@
-// Beside a call: its facts, evaluation and extracted fields, latency, cost, and what was sent about it.
+// Beside a call: its facts, what came of it, latency, cost, and what was sent about it.
 
 import { post } from "../../api.js";
 import { label, money, percent, span } from "../../format.js";
@@ -6,10 +6,11 @@ import { to } from "../../router.js";
 import { text } from "../../text.js";
 import { html, useEffect, useState } from "../../ui/base.js";
 import { Stacked } from "../../ui/chart.js";
-import { Await, Badge, DeliveryState, Facts, Json, Panel, Time } from "../../ui/parts.js";
+import { Await, DeliveryState, Facts, Json, Panel, Time } from "../../ui/parts.js";
 import { useAction, useEvery, useGet } from "../../ui/resource.js";
-import { outcome, over, why } from "./columns.js";
+import { over, why } from "./columns.js";
 import { STAGES } from "./model.js";
+import { Evaluation, Variables } from "./result.js";
 
 /** How long webhooks are waited for once a call is over, milliseconds. */
 const LATER_MS = 30_000;
@@ -55,23 +56,6 @@ const quality = ({ mos, loss, jitter_ms: jitter, rtt_ms: rtt, codec }) =>
     span(rtt),
     codec ?? "–",
   );
-
-/** @param {{ of: any }} props */
-const Evaluation = ({ of }) =>
-  of &&
-  html`<${Panel} title=${text.call.evaluation}
-    actions=${html`${outcome(of)}<${Badge} state=${of.sentiment} tone=${{ positive: "good", negative: "bad" }[/** @type {string} */ (of.sentiment)]} />`}>
-    <p>${of.summary}</p><//>`;
-
-/** @param {{ of: Record<string, any> }} props */
-function Variables({ of }) {
-  const all = Object.entries(of ?? {});
-  return all.length
-    ? html`<${Panel} title=${text.call.variables}><${Facts}
-      of=${all.map(([name, value]) => [name, typeof value === "string" ? value : html`<code>${JSON.stringify(value)}</code>`])} />
-      <//>`
-    : null;
-}
 
 /** @param {{ of: any, turns: import("./model.js").Turn[] }} props */
 function Latency({ of, turns }) {

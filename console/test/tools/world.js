@@ -72,7 +72,8 @@ export async function fill({ service, secrets, endpoint }) {
   await owner("POST", "/user/api-keys", { name: "Spreadsheet export", read_only: true });
   const calls = await makeCalls(owner, assistants.anna);
   const campaign = await makeCampaign(owner, assistants.anna);
-  return { owner, operator, knowledge, tools, numbers, assistants, calls, campaign };
+  const conversation = await converse(owner, assistants.anna);
+  return { owner, operator, conversation, knowledge, tools, numbers, assistants, calls, campaign };
 }
 
 /** @typedef {ReturnType<typeof client>} Client */
@@ -230,6 +231,20 @@ async function makeCalls(owner, assistant) {
     "calls are over",
   );
   return calls;
+}
+
+/** A conversation that looks something up and asks a tool, and one with somebody who is known.
+ * @param {Client} owner @param {number} assistant @returns {Promise<string>} */
+async function converse(owner, assistant) {
+  await owner("POST", "/user/ai/generate-reply", {
+    assistant_id: assistant,
+    customer_identifier: "+40700000555",
+    message: "Can I come at ten?",
+  });
+  const { conversation_id: id } = await owner("POST", "/conversations", { assistant_id: assistant, type: "test" });
+  await owner("POST", `/conversations/${id}/messages`, { message: "Where can I park?" });
+  await owner("POST", `/conversations/${id}/messages`, { message: "find slots day=2026-12-01" });
+  return id;
 }
 
 /** @param {Client} owner @param {number} assistant */
