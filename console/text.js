@@ -769,6 +769,9 @@ export const text = {
     sms: "Messages",
     verified: "May be shown",
     notVerified: "Not confirmed",
+    callerIdOf: (/** @type {string} */ phone) => `id of ${phone}`,
+    confirmWords: (/** @type {number | undefined} */ account) =>
+      `A caller id that is not confirmed is never shown on calls. The carrier confirms it when it is added, or added again. Where it cannot, the operator does: name them this account, ${account}, and the id that stands beside the number.`,
     since: "Since",
     search: "Buy a number",
     country_code: "Country",
@@ -1034,6 +1037,12 @@ export const text = {
       "At once its tokens end, its calls are hung up and its numbers given back; then everything it has is erased. This cannot be undone.",
     keys: "API keys",
     newKey: "New key",
+    callerId: "Caller ids",
+    callerIdWords:
+      "The account may show a number of its own once the carrier confirms it, or you do. Its page Numbers tells the id of one that waits for you.",
+    callerIdOf: "Id of the caller id",
+    confirm: "It may be shown",
+    forbid: "It may not be shown",
     newPlan: "New plan",
     limit: "Limits",
     noEngines: "No engine is attached",

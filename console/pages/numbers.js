@@ -4,11 +4,12 @@ import { create, get, put, remove } from "../api.js";
 import { money } from "../format.js";
 import { go, to } from "../router.js";
 import { parameters } from "../schema.js";
+import { account } from "../session.js";
 import { text } from "../text.js";
 import { html, useState } from "../ui/base.js";
 import { confirm, Dialog } from "../ui/dialog.js";
 import { SchemaForm } from "../ui/form.js";
-import { Await, Badge, Empty, Failure, Head, Time } from "../ui/parts.js";
+import { Await, Badge, Copy, Empty, Failure, Head, Notice, Time } from "../ui/parts.js";
 import { useAction, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
 import { toast } from "../ui/toast.js";
@@ -41,6 +42,10 @@ export default function Numbers() {
       <button type="button" class="primary" onClick=${() => setOpen({ kind: "buy" })}>${text.numbers.search}</button>
       <button type="button" onClick=${() => setOpen({ kind: "trunk" })}>${text.numbers.newTrunk}</button>
       <button type="button" onClick=${() => setOpen({ kind: "caller" })}>${text.numbers.callerId}</button><//>
+    ${
+      list.data?.data.some((/** @type {any} */ row) => !row.verified) &&
+      html`<${Notice} tone="warn">${text.numbers.confirmWords(account.value?.me.id)}<//>`
+    }
     <section class="panel" aria-label=${text.numbers.title}><${Await} of=${list}>${(
       /** @type {any} */ { data },
     ) => html`<${Table} label=${text.numbers.title}
@@ -86,7 +91,8 @@ const columns = (rename, release) => [
     cell: (row) =>
       row.verified
         ? html`<${Badge} state="ok" words=${text.yes} />`
-        : html`<${Badge} state="warn" tone="warn" words=${text.numbers.notVerified} />`,
+        : html`<${Badge} state="warn" tone="warn" words=${text.numbers.notVerified} /> <${Copy} value=${row.id}
+          name=${text.numbers.callerIdOf(row.phone_number)} />`,
   },
   { name: text.numbers.since, cell: (row) => html`<${Time} at=${row.created_at} />` },
   {

@@ -1,4 +1,4 @@
-// One account as the operator sees it: plan, balance, suspension, keys, its end.
+// One account as the operator sees it: plan, balance, suspension, caller ids, keys, its end.
 
 import { put, remove } from "../../api.js";
 import { money } from "../../format.js";
@@ -11,6 +11,7 @@ import { SchemaForm } from "../../ui/form.js";
 import { Await, Badge, Copy, Facts, Head, Panel, Time } from "../../ui/parts.js";
 import { useAction, useGet } from "../../ui/resource.js";
 import { toast } from "../../ui/toast.js";
+import { CallerId } from "./caller-id.js";
 
 /** @param {{ params: { id: string } }} props */
 export default function OperatorAccount({ params: { id } }) {
@@ -64,10 +65,10 @@ function One({ row, reload }) {
       <${Panel} title=${text.operator.change}><${SchemaForm} schema="ChangedAccount" stored=${row}
         draft=${`operator-account:${row.id}`} show=${(/** @type {string} */ name) => name !== "suspended"} save=${save}
         verb=${text.save} /><//>
-    </div><${Panel} title=${text.account.facts}><${Facts} of=${[
+    </div><div class="stack"><${Panel} title=${text.account.facts}><${Facts} of=${[
       [text.operator.plan, row.plan],
       [text.operator.balance, row.balance === null ? text.operator.unmetered : money(row.balance)],
       [text.operator.created, html`<${Time} at=${row.created_at} />`],
-    ]} /><//></div>
+    ]} /><//><${CallerId} path=${path} /></div></div>
     <${ApiKeys} path=${`${path}/api-keys`} title=${text.operator.keys} />`;
 }
