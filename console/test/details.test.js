@@ -1,17 +1,59 @@
 // What single pages do besides the main jobs, in an account that has a little of everything.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { faultless, findings, go, launch, open, press, signIn, signInOperator } from "./tools/browser.js";
 import { client, start } from "./tools/service.js";
+import { until } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
 /** @type {import("puppeteer-core").Browser} */ let browser;
 /** @type {ReturnType<typeof client>} */ let owner;
 /** @type {ReturnType<typeof client>} */ let operator;
 
+/** A moment of silence that browsers can play. */
+const SILENCE = (() => {
+  const samples = 400;
+  const wave = Buffer.alloc(44 + samples * 2);
+  wave.write("RIFF", 0);
+  wave.writeUInt32LE(36 + samples * 2, 4);
+  wave.write("WAVEfmt ", 8);
+  wave.writeUInt32LE(16, 16);
+  wave.writeUInt16LE(1, 20);
+  wave.writeUInt16LE(1, 22);
+  wave.writeUInt32LE(8_000, 24);
+  wave.writeUInt32LE(16_000, 28);
+  wave.writeUInt16LE(2, 32);
+  wave.writeUInt16LE(16, 34);
+  wave.write("data", 36);
+  wave.writeUInt32LE(samples * 2, 40);
+  return wave;
+})();
+/** Samples that were asked for. @type {string[]} */
+const heard = [];
+const samples = createServer((request, response) => {
+  heard.push(request.url ?? "");
+  response.writeHead(200, { "content-type": "audio/wav" }).end(SILENCE);
+});
+/** @type {string} */ let voices;
+
+/** A catalogue whose first voice has a sample. */
+async function catalogue() {
+  await new Promise((resolve) => samples.listen(0, "127.0.0.1", () => resolve(0)));
+  voices = `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (samples.address()).port}`;
+  const shipped = JSON.parse(readFileSync(new URL("../../core/data/catalogue.json", import.meta.url), "utf8"));
+  shipped.voices[0].preview_url = `${voices}/rachel.wav`;
+  const path = join(mkdtempSync(join(tmpdir(), "catalogue-")), "catalogue.json");
+  writeFileSync(path, JSON.stringify(shipped));
+  return path;
+}
+
 before(async () => {
-  service = await start();
+  service = await start(["--catalogue", await catalogue()]);
   owner = client(`${service.service}/api`, service.secrets.api_key);
   operator = client(service.service, service.secrets.admin_token);
   browser = await launch();
@@ -19,6 +61,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await service?.stop();
+  samples.close();
 });
 
 /** @param {import("puppeteer-core").Page} page @param {string} words */
@@ -50,4 +93,34 @@ test("a caller id that the carrier does not know waits for the operator, who con
   assert.equal(await verified(), false);
   faultless(tab, "numbers");
   faultless(other, "caller id");
+});
+
+test("a voice is listened to, and nothing of it loads before", async () => {
+  const tab = await open(browser, service.url, voices);
+  const { page } = tab;
+  await signIn(tab, service.secrets);
+  await go(tab, "/assistants/new");
+  const choose = (/** @type {string} */ name) =>
+    page.$eval(
+      "#field-voice_id",
+      (one, wanted) => {
+        const list = /** @type {HTMLSelectElement} */ (one);
+        list.value = [...list.options].find(({ text: words }) => words.startsWith(wanted))?.value ?? "";
+        list.dispatchEvent(new Event("input", { bubbles: true }));
+      },
+      name,
+    );
+  await page.waitForFunction(() => document.querySelectorAll("#field-voice_id option").length > 2);
+  await choose("Domi");
+  assert.equal(await page.$(".heard button"), null);
+  await choose("Rachel");
+  const named = await page.waitForSelector(".heard button");
+  assert.match((await named?.evaluate((one) => one.getAttribute("aria-label"))) ?? "", /^Listen: Rachel/);
+  assert.equal(heard.length, 0);
+  assert.deepEqual(await findings(page), []);
+  await named?.click();
+  await until(async () => heard.includes("/rachel.wav"), "the sample is asked for");
+  await page.waitForFunction(() => document.querySelector(".heard button")?.textContent === "Listen");
+  assert.equal(await page.$(".toasts .toast"), null);
+  faultless(tab, "voices");
 });

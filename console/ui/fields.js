@@ -3,6 +3,7 @@
 import { count, label } from "../format.js";
 import { text } from "../text.js";
 import { html, useId } from "./base.js";
+import { Listen } from "./listen.js";
 import { Items, Variables, Variants } from "./lists.js";
 import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
@@ -146,9 +147,14 @@ function Input({ field, value, path, set, errors, values, narrow, id, required, 
   }
   // What cannot be null keeps a value once it has one.
   const stays = !field.nullable && value !== undefined && value !== null && value !== "";
-  if (found)
-    return html`<${Choice} ...${common} value=${value} required=${required || stays} options=${found.options}
+  if (found) {
+    const heard = found.options.find((one) => one.sample && one.value === String(value));
+    const choice = html`<${Choice} ...${common} value=${value} required=${required || stays} options=${found.options}
       loaded=${found.loaded} />`;
+    return found.audible
+      ? html`<div class="heard">${choice}${heard && html`<${Listen} url=${heard.sample} name=${heard.words} />`}</div>`
+      : choice;
+  }
   if (field.choices) {
     const options = field.choices.map((one) => ({
       value: one,

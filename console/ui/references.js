@@ -4,9 +4,9 @@
 import { get } from "../api.js";
 import { useEffect, useState } from "./base.js";
 
-/** @typedef {{ value: string, words: string, note?: string }} Option */
+/** A choice; `sample`: where it can be heard. @typedef {{ value: string, words: string, sample?: string | null }} Option */
 /** Where choices come from; `search`: the list has that parameter, for when it is longer than a page.
- * @typedef {{ path: string, query?: (values: Record<string, any>) => import("../api.js").Query, words?: (row: any) => string, of?: (row: any) => string | number, search?: boolean }} Source */
+ * @typedef {{ path: string, sample?: (row: any) => string | null, query?: (values: Record<string, any>) => import("../api.js").Query, words?: (row: any) => string, of?: (row: any) => string | number, search?: boolean }} Source */
 
 const named = (/** @type {any} */ row) => row.name;
 const phone = (/** @type {any} */ row) =>
@@ -19,6 +19,7 @@ export const SOURCES = {
     path: "/user/assistants/voices",
     query: ({ mode, language_id }) => ({ mode, language_id }),
     words: (row) => [row.name, row.gender, row.accent].filter(Boolean).join(" · "),
+    sample: (row) => row.preview_url,
   },
   language_id: { path: "/user/assistants/languages" },
   secondary_language_ids: { path: "/user/assistants/languages" },
@@ -59,7 +60,8 @@ export const SOURCES = {
 };
 
 /** Options of a member; null where it names nothing. @param {string} name @param {Record<string, any>} values of the form
- * @returns {{ options: Option[], loaded: boolean, more: boolean } | null} `more`: there are others, which a search finds */
+ * @returns {{ options: Option[], loaded: boolean, more: boolean, audible: boolean } | null}
+ *   `more`: there are others, which a search finds; `audible`: choices may have samples */
 export function useOptions(name, values) {
   const source = SOURCES[name];
   const query = source?.query?.(values) ?? {};
@@ -81,11 +83,13 @@ export function useOptions(name, values) {
     );
     return () => stop.abort();
   }, [key]);
-  return source ? { options: found.options, loaded: found.key === key, more: found.more } : null;
+  return source
+    ? { options: found.options, loaded: found.key === key, more: found.more, audible: Boolean(source.sample) }
+    : null;
 }
 
 /** @param {Source} source @param {any[]} rows @returns {Option[]} */
 export function optionsOf(source, rows) {
-  const { of = (/** @type {any} */ row) => row.id, words = named } = source;
-  return rows.map((row) => ({ value: String(of(row)), words: words(row) }));
+  const { of = (/** @type {any} */ row) => row.id, words = named, sample } = source;
+  return rows.map((row) => ({ value: String(of(row)), words: words(row), sample: sample?.(row) }));
 }
