@@ -23,11 +23,6 @@ export default function Campaigns() {
   const list = useGet("/user/campaigns");
   useEvery(list.reload, 5_000);
   const adding = Boolean(route.value.query.new);
-  const close = () => filter({ new: null });
-  const save = async (/** @type {any} */ body) => {
-    const { data } = await create("/user/campaigns", body);
-    go(to(`/campaigns/${data.id}`));
-  };
   const add = html`<button type="button" class="primary"
     onClick=${() => filter({ new: 1 })}>${text.campaigns.new}</button>`;
   return html`<${Head} title=${text.campaigns.title}>${add}<//>
@@ -37,11 +32,26 @@ export default function Campaigns() {
       href=${(/** @type {any} */ row) => to(`/campaigns/${row.id}`)}
       empty=${html`<${Empty} title=${text.campaigns.none}
         words=${text.campaigns.noneWords}>${add}<//>`} />`}<//></section>
-    ${
-      adding &&
-      html`<${Dialog} title=${text.campaigns.new} kind="broad" close=${close}><${SchemaForm}
-      schema="NewCampaign" preset=${OFFICE_HOURS} draft="campaign" save=${save} verb=${text.campaigns.create} cancel=${close} /><//>`
-    }`;
+    ${adding && html`<${Adding} />`}`;
+}
+
+/** The form of a new campaign; without an assistant that could call, how to get one. */
+function Adding() {
+  const callers = useGet("/user/assistants/get", { type: "outbound", per_page: 1 });
+  const close = () => filter({ new: null });
+  const save = async (/** @type {any} */ body) => {
+    const { data } = await create("/user/campaigns", body);
+    go(to(`/campaigns/${data.id}`));
+  };
+  return html`<${Dialog} title=${text.campaigns.new} kind="broad" close=${close}><${Await} of=${callers}>${(
+    /** @type {any} */ { total },
+  ) =>
+    total
+      ? html`<${SchemaForm} schema="NewCampaign" preset=${OFFICE_HOURS} draft="campaign" save=${save}
+          verb=${text.campaigns.create} cancel=${close} />`
+      : html`<p>${text.campaigns.needs}</p><div class="row"><a class="button"
+          href=${to("/assistants/new")}>${text.assistants.new}</a><button type="button"
+          onClick=${close}>${text.cancel}</button></div>`}<//><//>`;
 }
 
 /** @returns {import("../ui/table.js").Column[]} */
