@@ -15,8 +15,8 @@ export function instant(told) {
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formats = new Map();
 
-/** @param {string} timeZone @param {Intl.DateTimeFormatOptions} options */
-function formatOf(timeZone, options) {
+/** A format of a zone, or of UTC where the browser does not know it. @param {string} timeZone @param {Intl.DateTimeFormatOptions} options */
+export function formatOf(timeZone, options) {
   const key = timeZone + JSON.stringify(options);
   let found = formats.get(key);
   if (!found) {

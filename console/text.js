@@ -26,6 +26,11 @@ export const text = {
   any: "Any",
   filters: "Filters",
   clearFilters: "Clear filters",
+  days: {
+    hint: (/** @type {string} */ zone) => `A day in ${zone}.`,
+    more: (/** @type {string | null} */ from, /** @type {string | null} */ until, /** @type {string} */ zone) =>
+      `The service counts by days of UTC: the list ${[from && `begins at ${from}`, until && `ends at ${until}`].filter(Boolean).join(" and ")} in ${zone}, so that all of the days chosen are in it.`,
+  },
   copyShort: "Copy",
   copy: (/** @type {string} */ name) => `Copy ${name}`,
   copied: (/** @type {string} */ name) => `Copied: ${name}`,
@@ -363,8 +368,8 @@ export const text = {
       phone_number: "Customer's number",
       assistant_id: "Assistant",
       campaign_id: "Campaign",
-      date_from: "From day (UTC)",
-      date_to: "To day (UTC)",
+      date_from: "From day",
+      date_to: "To day",
     },
   },
 
@@ -612,8 +617,8 @@ export const text = {
       assistant_id: "Assistant",
       customer_phone: "Customer's number",
       external_identifier: "Known by",
-      date_from: "From day (UTC)",
-      date_to: "To day (UTC)",
+      date_from: "From day",
+      date_to: "To day",
     },
     takeOver: "Take over",
     giveBack: "Give back to the assistant",
@@ -708,8 +713,8 @@ export const text = {
     filters: {
       status: "State",
       phone_number: "Number contains",
-      date_from: "Created from (UTC)",
-      date_to: "Created to (UTC)",
+      date_from: "Created from",
+      date_to: "Created to",
     },
   },
 

@@ -1,6 +1,7 @@
 // Calls: any combination of filters, all of them in the address; the first page follows what happens.
 
 import { download } from "../api.js";
+import { inUtc } from "../days.js";
 import { route, to } from "../router.js";
 import { answers, parameters } from "../schema.js";
 import { text } from "../text.js";
@@ -20,7 +21,7 @@ export default function Calls() {
   const names = ["status", "type", "phone_number", "assistant_id", "campaign_id", "date_from", "date_to"].filter(
     (name) => known[name],
   );
-  const asked = Object.fromEntries(names.map((name) => [name, query[name]]));
+  const asked = inUtc(Object.fromEntries(names.map((name) => [name, query[name]])));
   const filtered = Object.values(asked).some(Boolean);
   const calls = useGet("/user/calls", { ...asked, page: query.page, per_page: PER_PAGE });
   useEvery(calls.reload, query.page ? null : EVERY_MS);

@@ -1,6 +1,7 @@
 // Conversations by text: of the widget, of messengers and programs, and those that were tried here; the filters stand in
 // the address, and the first page follows what happens.
 
+import { inUtc } from "../days.js";
 import { money } from "../format.js";
 import { route, to } from "../router.js";
 import { parameters } from "../schema.js";
@@ -28,7 +29,7 @@ export default function Conversations() {
   const { query } = route.value;
   const known = parameters("/user/conversations");
   const names = NAMES.filter((name) => known[name]);
-  const asked = Object.fromEntries(names.map((name) => [name, query[name]]));
+  const asked = inUtc(Object.fromEntries(names.map((name) => [name, query[name]])));
   const filtered = Object.values(asked).some(Boolean);
   const list = useGet("/user/conversations", { ...asked, page: query.page, per_page: PER_PAGE });
   useEvery(list.reload, query.page ? null : EVERY_MS);

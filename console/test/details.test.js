@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { faultless, findings, go, launch, open, press, signIn, signInOperator } from "./tools/browser.js";
 import { client, start } from "./tools/service.js";
-import { until } from "./tools/world.js";
+import { caller, until } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
 /** @type {import("puppeteer-core").Browser} */ let browser;
@@ -93,6 +93,70 @@ test("a caller id that the carrier does not know waits for the operator, who con
   assert.equal(await verified(), false);
   faultless(tab, "numbers");
   faultless(other, "caller id");
+});
+
+/** Makes a call that is over at once. */
+async function called() {
+  const { data } = await owner("POST", "/user/assistant", caller({ name: "Anna" }));
+  const { call_id: id } = await owner("POST", "/user/make_call", {
+    assistant_id: data.id,
+    phone_number: "+40700000002",
+  });
+  await until(async () => (await owner("GET", `/user/calls/${id}`)).status === "busy", "the line is busy");
+}
+
+test("a campaign needs an assistant that calls, and says so", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  await go(tab, "/campaigns?new=1");
+  await tab.page.waitForFunction(() =>
+    /needs an outbound assistant first/.test(document.querySelector("dialog")?.textContent ?? ""),
+  );
+  assert.deepEqual(await findings(tab.page), []);
+  await (await tab.page.waitForSelector("dialog a"))?.click();
+  await shows(tab.page, "New assistant");
+  assert.equal(await tab.page.evaluate(() => location.pathname), "/console/assistants/new");
+  faultless(tab, "campaign");
+});
+
+test("the calls of a day are those of the day that is shown, wherever that is", async () => {
+  await called();
+  for (const timezone of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
+    await owner("PUT", "/user/me", { timezone });
+    const tab = await open(browser, service.url);
+    await signIn(tab, service.secrets);
+    const today = new Intl.DateTimeFormat("en-CA", { timeZone: timezone }).format(new Date());
+    await go(tab, `/calls?date_from=${today}&date_to=${today}`);
+    await tab.page.waitForFunction(() => document.querySelector("main tbody tr"));
+    await shows(tab.page, `in ${timezone}, so that all of the days chosen are in it`);
+    assert.deepEqual(await findings(tab.page), []);
+    faultless(tab, timezone);
+  }
+});
+
+test("a campaign in another zone tells its zone beside its times", async () => {
+  await owner("PUT", "/user/me", { timezone: "Europe/Bucharest" });
+  const [{ id }] = (await owner("GET", "/user/assistants/get")).data;
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const far = await owner("POST", "/user/campaigns", { name: "Far", assistant_id: id, timezone: "America/New_York" });
+  await owner("POST", "/user/campaigns", { name: "Near", assistant_id: id, timezone: "Europe/Bucharest" });
+  assert.ok(far.data.id);
+  // Neither has a forecast before it has called; the answer gets one.
+  await tab.page.setRequestInterception(true);
+  tab.page.on("request", async (request) => {
+    if (new URL(request.url()).pathname !== "/api/user/campaigns") return request.continue();
+    const rows = (await owner("GET", "/user/campaigns")).map((/** @type {any} */ one) => ({
+      ...one,
+      forecast_at: "2026-01-05T12:00:00Z",
+    }));
+    return request.respond({ contentType: "application/json", body: JSON.stringify(rows) });
+  });
+  await go(tab, "/campaigns");
+  const cells = await tab.page.$$eval("main tbody td:last-child", (all) => all.map((one) => one.textContent ?? ""));
+  assert.equal(cells.filter((one) => /, 07:00:00 America\/New_York/.test(one)).length, 1, String(cells));
+  assert.equal(cells.filter((one) => /, 14:00:00$/.test(one.trim())).length, 1, String(cells));
+  faultless(tab, "zones");
 });
 
 test("a voice is listened to, and nothing of it loads before", async () => {

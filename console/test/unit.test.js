@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 import { create } from "../api.js";
 import { check, narrowed } from "../checks.js";
+import { besides, inUtc } from "../days.js";
 import { duration, hint, label, money, offset, size, span } from "../format.js";
 import { messages } from "../live.js";
 import { course, heard, ticks } from "../pages/call/model.js";
@@ -356,6 +357,26 @@ test("figures are written as people read them", () => {
     ],
     ["1:05", "1:02:05", "1:05.250", "950 ms", "1.25 s", "$0.0045", "$12.00", "3.3 MB", "LLM model", "Tools"],
   );
+});
+
+test("days of filters are those of the zone that is shown, as the days of UTC that hold them", () => {
+  const asked = { status: "busy", date_from: "2024-03-30", date_to: "2024-03-31" };
+  assert.deepEqual(inUtc(asked, "Etc/UTC"), asked);
+  assert.equal(besides(asked, "Etc/UTC"), null);
+  // East of Greenwich a day begins on the day before; on the 31st clocks are put forward.
+  assert.deepEqual(inUtc(asked, "Europe/Bucharest"), { ...asked, date_from: "2024-03-29" });
+  assert.deepEqual(besides(asked, "Europe/Bucharest"), { from: "29 Mar 2024, 02:00", until: "1 Apr 2024, 03:00" });
+  // West of it a day ends on the next one.
+  assert.deepEqual(inUtc(asked, "America/New_York"), { ...asked, date_to: "2024-04-01" });
+  assert.equal(besides({ date_to: "2024-03-31" }, "America/New_York")?.from, null);
+  // Half hours count, and one end may be open.
+  assert.deepEqual(inUtc({ date_from: "2024-03-30" }, "Asia/Kolkata"), { date_from: "2024-03-29" });
+  // Nothing chosen, and what is no day, are left as they are.
+  assert.deepEqual(inUtc({ date_from: undefined, date_to: "soon" }, "Asia/Tokyo"), {
+    date_from: undefined,
+    date_to: "soon",
+  });
+  assert.equal(besides({}, "Asia/Tokyo"), null);
 });
 
 test("what the document says of a member is said in the words of a form", () => {

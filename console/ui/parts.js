@@ -134,10 +134,12 @@ export function Figures({ of }) {
   })}</dl>`;
 }
 
-/** A time in the zone of the page, with the zone and the distance in its title. @param {{ at: string | null | undefined, where?: string }} props */
+/** A time in the zone of the page, or in another one, which is then told; the distance is in its title. @param {{ at: string | null | undefined, where?: string }} props */
 export function Time({ at, where }) {
   if (!at) return html`<span class="muted">–</span>`;
-  return html`<time class="nowrap" dateTime=${at} title=${`${where ?? zone()}, ${ago(at)}`}>${time(at, where)}</time>`;
+  return html`<time class="nowrap" dateTime=${at} title=${`${where ?? zone()}, ${ago(at)}`}>${time(at, where)}${
+    where && where !== zone() && html` <span class="muted small">${where}</span>`
+  }</time>`;
 }
 
 /** An instant as the service writes it. */

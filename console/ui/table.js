@@ -1,7 +1,8 @@
 // Tables of rows, and their pages. On a phone each row is a card with the names of its cells; the roles are written out,
 // since a cell that is laid out otherwise would lose its own.
 
-import { count } from "../format.js";
+import { besides } from "../days.js";
+import { count, zone } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html, useEffect, useState } from "./base.js";
@@ -68,6 +69,7 @@ export function Pager({ of, param = "page" }) {
 export function Filters({ fields, names = {}, children }) {
   const { query, path } = route.value;
   const any = fields.some(({ name }) => query[name]);
+  const more = fields.some(({ name }) => isDay(name)) ? besides(query) : null;
   return html`<form class="filters" role="search" aria-label=${text.filters}
     onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
     ${fields.map(
@@ -80,8 +82,12 @@ export function Filters({ fields, names = {}, children }) {
       html`<button type="button" class="quiet"
       onClick=${() => go(to(path), { replace: true })}>${text.clearFilters}</button>`
     }
+    ${more && html`<p class="muted small" role="status">${text.days.more(more.from, more.until, zone())}</p>`}
   </form>`;
 }
+
+/** Whether a filter is a day. @param {string} name */
+const isDay = (name) => name.startsWith("date_");
 
 /** Any assistant, not only those that a campaign may have. */
 const ANY = { type: "any" };
@@ -96,8 +102,8 @@ function Filter({ field, value, name }) {
       values=${ANY} value=${value} known=${found.options}
       pick=${(/** @type {string} */ one) => filter({ [field.name]: one })} /></label>`;
   const known = !value || options?.some((one) => one.value === value);
-  const kind = field.name.startsWith("date_") ? "date" : field.kind === "number" ? "number" : "text";
-  return html`<label class="field" title=${field.hint}><span>${name}</span>
+  const kind = isDay(field.name) ? "date" : field.kind === "number" ? "number" : "text";
+  return html`<label class="field" title=${isDay(field.name) ? text.days.hint(zone()) : field.hint}><span>${name}</span>
     ${
       options
         ? html`<select value=${value} onChange=${change}><option value="">${text.any}</option>${

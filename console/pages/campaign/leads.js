@@ -1,6 +1,7 @@
 // The leads of a campaign, with filters in the address, and the form of one more.
 
 import { create } from "../../api.js";
+import { inUtc } from "../../days.js";
 import { route, to } from "../../router.js";
 import { parameters } from "../../schema.js";
 import { text } from "../../text.js";
@@ -18,7 +19,7 @@ const NAMES = ["status", "phone_number", "date_from", "date_to"];
 export function Leads({ campaign }) {
   const { query } = route.value;
   const known = parameters("/user/leads");
-  const asked = Object.fromEntries(NAMES.map((name) => [name, query[name]]));
+  const asked = inUtc(Object.fromEntries(NAMES.map((name) => [name, query[name]])));
   const list = useGet("/user/leads", { ...asked, campaign_id: campaign.id, page: query.page, per_page: 25 });
   useEvery(list.reload, campaign.status === "in-progress" && !query.page ? 4_000 : null);
   const [adding, setAdding] = useState(false);

@@ -48,7 +48,7 @@ export function Progress({ campaign }) {
       text.campaigns.forecast,
       campaign.forecast_at ? ago(campaign.forecast_at) : "–",
       campaign.forecast_at
-        ? html`<${Time} at=${campaign.forecast_at} where=${campaign.timezone} /> (${campaign.timezone}), ${text.campaigns.forecastNote}`
+        ? html`<${Time} at=${campaign.forecast_at} where=${campaign.timezone} />, ${text.campaigns.forecastNote}`
         : leads.total > 0 && doneOf(leads) === leads.total
           ? text.campaigns.allDone
           : text.home.noForecast,
@@ -67,7 +67,7 @@ export function Progress({ campaign }) {
         ${
           campaign.next_at &&
           html`<p
-          class="muted small">${text.campaigns.nextAt}: <${Time} at=${campaign.next_at} where=${campaign.timezone} /> (${campaign.timezone})</p>`
+          class="muted small">${text.campaigns.nextAt}: <${Time} at=${campaign.next_at} where=${campaign.timezone} /></p>`
         }<//>
     </div>
     <${Panel}
