@@ -1,7 +1,7 @@
 // Webhooks: what was sent and what came of it, the secrets that sign it, and the account's feed as it happens.
 
 import { post } from "../api.js";
-import { span, time } from "../format.js";
+import { time } from "../format.js";
 import { go, route, to } from "../router.js";
 import { parameters } from "../schema.js";
 import { text } from "../text.js";
@@ -11,6 +11,7 @@ import { useFeed } from "../ui/feed.js";
 import { Await, Badge, Copy, DeliveryState, Empty, Head, Json, Notice, Panel, Tabs, Time } from "../ui/parts.js";
 import { useAction, useEvery, useGet } from "../ui/resource.js";
 import { Filters, Pager, Table } from "../ui/table.js";
+import { Attempt, Delivery } from "./webhooks/delivery.js";
 
 export default function Webhooks() {
   const tab = route.value.query.tab ?? "deliveries";
@@ -36,6 +37,7 @@ function Deliveries() {
     per_page: 25,
   });
   useEvery(list.reload, query.page ? null : 5_000);
+  const [looked, setLooked] = useState(/** @type {any} */ (null));
   const [resend, busy] = useAction(async (/** @type {number} */ id) => {
     const { message } = await post(`/user/webhook-deliveries/${id}/resend`);
     await list.reload();
@@ -44,18 +46,22 @@ function Deliveries() {
   return html`<${Filters} fields=${names.map((name) => known[name])} names=${text.webhooks.filters} />
     <section class="panel" aria-label=${text.webhooks.deliveries}><${Await}
       of=${list}>${(/** @type {any} */ page) => html`<${Table} label=${text.webhooks.deliveries}
-      columns=${columns(resend, busy)} rows=${page.data} empty=${html`<${Empty} title=${query.status || query.call_id ? text.nothingFits : text.webhooks.none}
+      columns=${columns(setLooked, resend, busy)} rows=${page.data} empty=${html`<${Empty} title=${query.status || query.call_id ? text.nothingFits : text.webhooks.none}
       words=${query.status || query.call_id ? text.webhooks.noMatch : text.webhooks.noneWords} />`} /><${Pager}
-      of=${page} />`}<//></section>`;
+      of=${page} />`}<//></section>
+    ${looked && html`<${Delivery} row=${looked} close=${() => setLooked(null)} />`}`;
 }
 
-/** @param {(id: number) => void} resend @param {boolean} busy @returns {import("../ui/table.js").Column[]} */
-const columns = (resend, busy) => [
+/** @param {(row: any) => void} look @param {(id: number) => void} resend @param {boolean} busy @returns {import("../ui/table.js").Column[]} */
+const columns = (look, resend, busy) => [
   { name: text.webhooks.at, cell: (row) => html`<${Time} at=${row.created_at} />` },
   { name: text.webhooks.event, cell: (row) => html`<code>${row.event}</code>` },
   {
-    name: text.webhooks.call,
-    cell: (row) => (row.call_id ? html`<a href=${to(`/calls/${row.call_id}`)}>${row.call_id}</a>` : "–"),
+    name: text.webhooks.about,
+    cell: (row) =>
+      row.call_id
+        ? html`<a href=${to(`/calls/${row.call_id}`)}>${text.calls.number(row.call_id)}</a>`
+        : html`<a href=${to(`/conversations/${row.conversation_id}`)}>${text.webhooks.conversation}</a>`,
   },
   { name: text.webhooks.url, cell: (row) => row.url, clip: true },
   {
@@ -71,9 +77,10 @@ const columns = (resend, busy) => [
   {
     name: "",
     cell: (row) =>
-      html`<button type="button" class="quiet" disabled=${busy}
+      html`<span class="row"><button type="button" class="quiet" aria-label=${`${text.look}: ${row.webhook_id}`}
+        onClick=${() => look(row)}>${text.look}</button><button type="button" class="quiet" disabled=${busy}
         aria-label=${`${text.webhooks.resend}: ${row.webhook_id}`}
-        onClick=${() => resend(row.id)}>${text.webhooks.resend}</button>`,
+        onClick=${() => resend(row.id)}>${text.webhooks.resend}</button></span>`,
   },
 ];
 
@@ -81,17 +88,10 @@ const columns = (resend, busy) => [
 function Attempts({ of }) {
   const last = of.at(-1);
   if (!last) return html`<span class="muted">–</span>`;
-  const words = (/** @type {any} */ one) =>
-    html`${one.status ?? one.error} ${
-      one.duration_ms !== null &&
-      html`<span
-      class="muted">${span(one.duration_ms)}</span>`
-    }`;
   return of.length === 1
-    ? words(last)
-    : html`<details><summary>${words(last)}</summary><ol class="small">${of.map(
-        (one) => html`<li>
-      <${Time} at=${one.at} /> ${words(one)}</li>`,
+    ? html`<${Attempt} of=${last} />`
+    : html`<details><summary><${Attempt} of=${last} /></summary><ol class="small">${of.map(
+        (one) => html`<li><${Time} at=${one.at} /> <${Attempt} of=${one} /></li>`,
       )}</ol></details>`;
 }
 
