@@ -94,6 +94,20 @@ export async function request(method, path, options) {
 
 /** @param {string} path @param {Query} [query] @param {AbortSignal} [signal] */
 export const get = (path, query, signal) => request("GET", path, { query, signal });
+/** Rows of a page, and pages that a whole list may have; the service can tell nothing shorter of some of them. */
+const PAGE_ROWS = 100;
+const PAGES_MAX = 50;
+
+/** All rows of a list that comes in pages, as one page. `cut` tells that there are even more.
+ * @param {string} path @param {Query} [query] @param {AbortSignal} [signal] */
+export async function whole(path, query, signal) {
+  const page = (/** @type {number} */ at) => get(path, { ...query, per_page: PAGE_ROWS, page: at }, signal);
+  const first = await page(1);
+  const last = Math.min(first.last_page, PAGES_MAX);
+  const rest = await Promise.all(Array.from({ length: Math.max(0, last - 1) }, (_, at) => page(at + 2)));
+  return { data: [first, ...rest].flatMap(({ data }) => data), cut: first.last_page > PAGES_MAX };
+}
+
 /** @param {string} path @param {unknown} [body] @param {Options} [options] */
 export const post = (path, body = {}, options = {}) => request("POST", path, { ...options, body });
 

@@ -1,5 +1,6 @@
 // Assistants: a list with folders and labels, and the way to a new one.
 
+import { whole } from "../api.js";
 import { route, to } from "../router.js";
 import { parameters } from "../schema.js";
 import { text } from "../text.js";
@@ -17,8 +18,8 @@ export default function Assistants() {
   const names = NAMES.filter((name) => known[name]);
   const asked = Object.fromEntries(names.map((name) => [name, query[name]]));
   const list = useGet("/user/assistants/get", { ...asked, page: query.page, per_page: 25 });
-  const folders = useGet("/user/folders", { per_page: 100 });
-  const labels = useGet("/user/labels", { per_page: 100 });
+  const folders = useGet("/user/folders", {}, whole);
+  const labels = useGet("/user/labels", {}, whole);
   const filtered = Object.values(asked).some(Boolean);
   const add = html`<a class="button" href=${to("/assistants/new")}>${text.assistants.new}</a>`;
   return html`<${Head} title=${text.assistants.title}>${add}<//>

@@ -188,3 +188,104 @@ test("a voice is listened to, and nothing of it loads before", async () => {
   assert.equal(await page.$(".toasts .toast"), null);
   faultless(tab, "voices");
 });
+
+test("all folders can be chosen from, however many pages they have", async () => {
+  const numbers = Array.from({ length: 130 }, (_, at) => at + 1);
+  await Promise.all(numbers.map((at) => owner("POST", "/user/folders", { name: `Folder ${at}`, color: "red" })));
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  await go(tab, "/assistants");
+  await tab.page.waitForFunction(
+    () =>
+      [...document.querySelectorAll("main .filters select")].some(
+        (one) => /** @type {HTMLSelectElement} */ (one).options.length === 131,
+      ),
+    {},
+  );
+  faultless(tab, "folders");
+});
+
+test("one of hundreds of accounts is found by a part of its name", async () => {
+  const tab = await open(browser, service.url);
+  const { page } = tab;
+  await signInOperator(tab, service.secrets.admin_token);
+  const all = Array.from({ length: 250 }, (_, at) => ({
+    id: at + 1,
+    name: `Clinic ${at + 1}`,
+    email: `clinic${at + 1}@example.com`,
+  }));
+  /** @type {any} */
+  let made;
+  await page.setRequestInterception(true);
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname === "/admin/engine-tokens" && request.method() === "POST") {
+      made = JSON.parse(request.postData() ?? "");
+      return request.respond({ status: 201, contentType: "application/json", body: '{"token":"sbe_shown"}' });
+    }
+    if (pathname !== "/admin/accounts") return request.continue();
+    const [at, rows] = [Number(searchParams.get("page")), Number(searchParams.get("per_page"))];
+    const data = all.slice((at - 1) * rows, at * rows);
+    return request.respond({
+      contentType: "application/json",
+      body: JSON.stringify({ data, last_page: Math.ceil(all.length / rows) }),
+    });
+  });
+  await go(tab, "/operator/engines");
+  await press(page, "New engine token", "main");
+  await (await page.waitForSelector("dialog details > summary"))?.click();
+  const words = () => page.$$eval("dialog .choices .choice", (some) => some.map((one) => one.textContent?.trim()));
+  assert.equal((await words()).length, 100);
+  await page.waitForFunction(() => /150 more/.test(document.querySelector("dialog")?.textContent ?? ""));
+  await page.type("dialog input[type=search]", "clinic 247");
+  await page.waitForFunction(() => document.querySelectorAll("dialog .choices .choice").length === 1);
+  await (await page.waitForSelector("dialog .choices input"))?.click();
+  assert.deepEqual(await findings(page), []);
+  // What is chosen stays among those that are shown.
+  await page.focus("dialog input[type=search]");
+  for (let at = 0; at < "clinic 247".length; at += 1) await page.keyboard.press("Backspace");
+  await page.waitForFunction(() => document.querySelectorAll("dialog .choices .choice").length === 101);
+  await page.type("#field-name", "For one");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .copy");
+  assert.deepEqual(made.account_ids, [247]);
+  faultless(tab, "accounts");
+});
+
+test("a delivery shows what was sent, how it was tried, and what was answered", async () => {
+  service.endpoint.answer("/refuses", { status: 503, body: '{"error":"closed on Mondays"}' });
+  const { data } = await owner(
+    "POST",
+    "/user/assistant",
+    caller({ name: "Heard", webhook_url: `${service.endpoint.url}/refuses`, is_webhook_active: true }),
+  );
+  const { call_id: call } = await owner("POST", "/user/make_call", {
+    assistant_id: data.id,
+    phone_number: "+40700000005",
+  });
+  const sent = await until(
+    async () =>
+      (await owner("GET", `/user/webhook-deliveries?call_id=${call}`)).data.find(
+        (/** @type {any} */ one) => one.attempts.length,
+      ),
+    "the webhook was tried",
+  );
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  await go(tab, `/webhooks?call_id=${call}`);
+  await press(tab.page, `Look: ${sent.webhook_id}`, "main");
+  await tab.page.waitForFunction(
+    () =>
+      document.querySelectorAll("dialog pre").length === 2 &&
+      /closed on Mondays/.test(document.querySelector("dialog")?.textContent ?? ""),
+  );
+  const [payload] = await tab.page.$$eval("dialog pre", (all) => all.map((one) => one.textContent ?? ""));
+  assert.equal(JSON.parse(payload).id, call);
+  assert.match(await tab.page.$eval("dialog ol", (one) => one.textContent ?? ""), /503/);
+  assert.deepEqual(await findings(tab.page), []);
+  await tab.page.keyboard.press("Escape");
+  await tab.page.waitForFunction(() => !document.querySelector("dialog"));
+  await (await tab.page.waitForSelector(`main tbody ::-p-aria([name="Call ${call}"][role="link"])`))?.click();
+  await tab.page.waitForFunction((path) => location.pathname === path, {}, `/console/calls/${call}`);
+  faultless(tab, "delivery");
+});

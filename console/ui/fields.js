@@ -5,6 +5,7 @@ import { text } from "../text.js";
 import { html, useId } from "./base.js";
 import { Listen } from "./listen.js";
 import { Items, Variables, Variants } from "./lists.js";
+import { Many } from "./many.js";
 import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
 
@@ -225,19 +226,10 @@ function Several({ field, value, path, set, errors, values }) {
     <legend>${label(field.name)}</legend>
     <p class="hint" id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>
     ${found?.loaded && !options.length && html`<p class="muted small">${text.form.nothing}</p>`}
-    <${Many} count=${options.length} chosen=${chosen.size}><div class="choices">${options.map(
-      (one) => html`<div class="choice" key=${one.value}>
-      <input type="checkbox" id=${`${id}-${one.value}`} checked=${chosen.has(one.value)}
+    <${Many} options=${options} chosen=${chosen} cut=${found?.cut}>${(/** @type {any} */ one) => html`<div
+      class="choice" key=${one.value}><input type="checkbox" id=${`${id}-${one.value}`} checked=${chosen.has(one.value)}
         onChange=${(/** @type {any} */ event) => turn(one.value, event.target.checked)} />
-      <label for=${`${id}-${one.value}`}>${one.words}</label></div>`,
-    )}</div><//>
+      <label for=${`${id}-${one.value}`}>${one.words}</label></div>`}<//>
     <${Wrong} path=${path} errors=${errors} />
   </fieldset>`;
-}
-
-/** Folds long sets away. @param {{ count: number, chosen: number, children: import("preact").ComponentChildren }} props */
-function Many({ count, chosen, children }) {
-  return count > 12
-    ? html`<details><summary>${text.form.chosen(chosen, count)}</summary>${children}</details>`
-    : children;
 }

@@ -1,16 +1,18 @@
 // Members that name another resource by its id, and where the choice comes from. A member that is not here is a plain
 // number: the form still works.
 
-import { get } from "../api.js";
+import { get, whole } from "../api.js";
+import { text } from "../text.js";
 import { useEffect, useState } from "./base.js";
 
 /** A choice; `sample`: where it can be heard. @typedef {{ value: string, words: string, sample?: string | null }} Option */
-/** Where choices come from; `search`: the list has that parameter, for when it is longer than a page.
- * @typedef {{ path: string, sample?: (row: any) => string | null, query?: (values: Record<string, any>) => import("../api.js").Query, words?: (row: any) => string, of?: (row: any) => string | number, search?: boolean }} Source */
+/** Where choices come from; `search`: the list has that parameter, for when it is longer than a page;
+ * `paged`: it comes in pages and has none.
+ * @typedef {{ path: string, sample?: (row: any) => string | null, query?: (values: Record<string, any>) => import("../api.js").Query, words?: (row: any) => string, of?: (row: any) => string | number, search?: boolean, paged?: boolean }} Source */
 
 const named = (/** @type {any} */ row) => row.name;
 const phone = (/** @type {any} */ row) =>
-  `${row.phone_number} · ${row.type_label}${row.is_available === false ? " · in use" : ""}`;
+  [row.phone_number, row.type_label, row.is_available === false && text.form.used].filter(Boolean).join(" · ");
 const models = { path: "/user/assistants/models", query: () => ({ type: "llm" }) };
 
 /** @type {Record<string, Source>} */
@@ -42,9 +44,9 @@ export const SOURCES = {
   phone_number_ids: { path: "/user/assistants/phone-numbers", query: () => ({ type: "outbound" }), words: phone },
   outbound_phone_id: { path: "/user/assistants/phone-numbers", query: () => ({ type: "outbound" }), words: phone },
   tool_ids: { path: "/user/tools" },
-  folder_id: { path: "/user/folders", query: () => ({ per_page: 100 }) },
-  label_ids: { path: "/user/labels", query: () => ({ per_page: 100 }) },
-  label_id: { path: "/user/labels", query: () => ({ per_page: 100 }) },
+  folder_id: { path: "/user/folders", paged: true },
+  label_ids: { path: "/user/labels", paged: true },
+  label_id: { path: "/user/labels", paged: true },
   assistant_id: {
     path: "/user/assistants/get",
     query: ({ type }) => ({ type: type ? undefined : "outbound", per_page: 100 }),
@@ -54,38 +56,42 @@ export const SOURCES = {
   plan: { path: "/admin/plans", of: (row) => row.name },
   account_ids: {
     path: "/admin/accounts",
-    query: () => ({ per_page: 100 }),
+    paged: true,
     words: (row) => `${row.name} · ${row.email}`,
   },
 };
 
 /** Options of a member; null where it names nothing. @param {string} name @param {Record<string, any>} values of the form
- * @returns {{ options: Option[], loaded: boolean, more: boolean, audible: boolean } | null}
- *   `more`: there are others, which a search finds; `audible`: choices may have samples */
+ * @returns {{ options: Option[], loaded: boolean, more: boolean, cut: boolean, audible: boolean } | null}
+ *   `more`: there are others, which a search finds; `cut`: there are others that nothing finds; `audible`: choices may have samples */
 export function useOptions(name, values) {
   const source = SOURCES[name];
   const query = source?.query?.(values) ?? {};
   const key = source ? source.path + JSON.stringify(query) : null;
   const [found, setFound] = useState(
-    /** @type {{ key: string | null, options: Option[], more: boolean }} */ ({ key: null, options: [], more: false }),
+    /** @type {{ key: string | null, options: Option[], more: boolean, cut: boolean }} */ ({
+      key: null,
+      options: [],
+      more: false,
+      cut: false,
+    }),
   );
   useEffect(() => {
     if (!source) return undefined;
     const stop = new AbortController();
-    get(source.path, query, stop.signal).then(
+    (source.paged ? whole : get)(source.path, query, stop.signal).then(
       (body) =>
         setFound({
           key,
           options: optionsOf(source, Array.isArray(body) ? body : (body.data ?? [])),
           more: Boolean(source.search) && (body.last_page ?? 1) > 1,
+          cut: Boolean(body.cut),
         }),
       () => {},
     );
     return () => stop.abort();
   }, [key]);
-  return source
-    ? { options: found.options, loaded: found.key === key, more: found.more, audible: Boolean(source.sample) }
-    : null;
+  return source ? { ...found, loaded: found.key === key, audible: Boolean(source.sample) } : null;
 }
 
 /** @param {Source} source @param {any[]} rows @returns {Option[]} */

@@ -7,8 +7,9 @@ import { complain, toast } from "./toast.js";
 /** @template T @typedef {{ data: T | undefined, error: Error | null, loading: boolean, reload: () => Promise<void>, set: (data: T) => void }} Resource */
 
 /** Reads a path, and again when path or query change. @template [T=any]
- * @param {string | null} path null: nothing is read yet @param {import("../api.js").Query} [query] @returns {Resource<T>} */
-export function useGet(path, query) {
+ * @param {string | null} path null: nothing is read yet @param {import("../api.js").Query} [query]
+ * @param {typeof get} [read] @returns {Resource<T>} */
+export function useGet(path, query, read = get) {
   const key = path === null ? null : path + JSON.stringify(query ?? {});
   const [state, setState] = useState(
     /** @type {{ data: any, error: Error | null, key: string | null }} */ ({ data: undefined, error: null, key: null }),
@@ -19,7 +20,7 @@ export function useGet(path, query) {
     stop.current?.abort();
     const control = (stop.current = new AbortController());
     try {
-      const data = await get(path, query, control.signal);
+      const data = await read(path, query, control.signal);
       if (!control.signal.aborted) setState({ data, error: null, key });
     } catch (error) {
       if (!control.signal.aborted)
