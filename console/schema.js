@@ -64,14 +64,6 @@ export function parameters(path) {
   );
 }
 
-/** Descriptions of a row's members, by name. @param {string} name of its schema @returns {Record<string, string>} */
-export function meanings(name) {
-  const properties = doc?.components.schemas[name]?.properties ?? {};
-  return Object.fromEntries(
-    Object.entries(properties).map(([key, one]) => [key, hint(/** @type {any} */ (one).description ?? "")]),
-  );
-}
-
 /** @param {any} schema @returns {any} */
 function resolved(schema) {
   const found = schema.$ref ? doc.components.schemas[schema.$ref.split("/").at(-1)] : schema;

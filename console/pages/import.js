@@ -152,7 +152,7 @@ const Choices = ({ leads, settings, change }) => html`<${Panel} title=${text.imp
   <label class="field"><span>${text.imports.separator}</span><select value=${settings.separator}
     onChange=${(/** @type {any} */ event) => change({ separator: event.target.value })}><option
     value="">${text.imports.found}</option><option value=",">,</option><option value=";">;</option><option
-    value="tab">Tab</option></select></label>
+    value="tab">${text.imports.tab}</option></select></label>
   ${
     leads &&
     html`<div class="choice"><input type="checkbox" id="again" checked=${settings.again}

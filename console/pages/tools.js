@@ -36,6 +36,6 @@ const columns = () => [
   { name: text.tools.name, cell: (row) => html`<code>${row.name}</code>` },
   { name: text.tools.method, cell: (row) => row.method },
   { name: text.tools.endpoint, cell: (row) => row.endpoint, clip: true },
-  { name: text.tools.timeout, cell: (row) => `${row.timeout} s`, number: true },
+  { name: text.tools.timeout, cell: (row) => text.tools.seconds(row.timeout), number: true },
   { name: text.tools.changed, cell: (row) => html`<${Time} at=${row.updated_at} />` },
 ];

@@ -10,6 +10,3 @@ export const html = htm.bind(/** @type {any} */ (h));
 export { Fragment, render } from "../vendor/preact.js";
 export { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 export { computed, effect, signal, useSignal } from "../vendor/signals.js";
-
-/** Joins class names, leaving out what is false. @param {...(string | false | null | undefined)} names */
-export const classes = (...names) => names.filter(Boolean).join(" ") || undefined;

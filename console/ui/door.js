@@ -9,7 +9,7 @@ import { Notice } from "./parts.js";
 /** @param {{ role: "account" | "operator" }} props */
 export function Door({ role }) {
   useEffect(() => {
-    document.title = `${text.login.title} – Switchboard`;
+    document.title = text.page(text.login.title);
   }, []);
   return html`<main class="door"><div>
     <p class="brand"><img src=${new URL("../icon.svg", import.meta.url).href} alt="" />${text.name}</p>

@@ -94,7 +94,7 @@ export function Await({ of: { data, error, reload }, page, children }) {
 /** Title of a page, where it belongs, and what can be done. @param {{ title: string, up?: [string, string], sub?: Children, children?: Children }} props */
 export function Head({ title, up, sub, children }) {
   useEffect(() => {
-    document.title = `${title} – Switchboard`;
+    document.title = text.page(title);
   }, [title]);
   return html`<div class="head">
     <div>

@@ -12,7 +12,7 @@ const STEP = 200;
 export function Events({ events, zero }) {
   const [shown, setShown] = useState(STEP);
   const columns = [
-    { name: "seq", cell: (/** @type {any} */ row) => row.seq, number: true },
+    { name: text.call.seq, cell: (/** @type {any} */ row) => row.seq, number: true },
     { name: text.call.offset, cell: (/** @type {any} */ row) => signed(Date.parse(row.at) - zero), number: true },
     {
       name: text.call.clock,

@@ -51,7 +51,7 @@ function Rotation() {
       !(await confirm({
         title: text.operator.rotate,
         words: text.operator.rotateWords,
-        name: "rotate",
+        name: text.operator.rotateName,
         verb: text.webhooks.rotate,
       }))
     )
