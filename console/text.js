@@ -79,6 +79,8 @@ export const text = {
     tokenHint: "It begins with sbo_ and is kept in memory only, until this page is closed.",
     asOperator: "I am the operator",
     asAccount: "I have an account",
+    first:
+      "The first start of the service printed the owner's e-mail and password and the operator's token, or left them in first-start.json of its data folder; later accounts have theirs from the operator.",
     wrong: "E-mail and password do not match an account.",
     wrongToken: "This is not the operator's token.",
     expired: "Your session has ended",

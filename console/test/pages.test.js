@@ -194,6 +194,7 @@ describe("pages", () => {
     tab.expected.push(/login/);
     await tab.page.goto(`${tab.url}/console/calls`);
     await tab.page.waitForSelector("input[name=email]");
+    assert.match(await tab.page.$eval("main", (one) => one.textContent ?? ""), /first-start\.json/);
     assert.deepEqual(await findings(tab.page), []);
     await signIn(tab, service.secrets);
     await go(tab, "/nowhere");

@@ -13,7 +13,8 @@ export function Door({ role }) {
   }, []);
   return html`<main class="door"><div>
     <p class="brand"><img src=${new URL("../icon.svg", import.meta.url).href} alt="" />${text.name}</p>
-    <div class="panel"><div class="body"><${SignIn} role=${role} /></div></div>
+    <div class="panel"><div class="body"><${SignIn} role=${role} /><p
+      class="muted small">${text.login.first}</p></div></div>
   </div></main>`;
 }
 

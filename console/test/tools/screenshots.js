@@ -32,6 +32,9 @@ async function talk({ page }) {
   await page.waitForFunction(() => document.querySelectorAll(".bubble").length >= 3);
 }
 
+/** What the assistant asked of a tool. @param {import("./browser.js").Tab} tab */
+const unfold = async ({ page }) => (await page.waitForSelector(".bubble:last-child summary"))?.click();
+
 /** A spreadsheet whose columns are about to become variables. @param {import("./browser.js").Tab} tab */
 async function choose({ page }) {
   const file = join(mkdtempSync(join(tmpdir(), "leads-")), "patients.csv");
@@ -53,6 +56,8 @@ const pages = [
   { name: "assistants", path: "/assistants" },
   { name: "assistant-new", path: "/assistants/new" },
   { name: "assistant", path: `/assistants/${world.assistants.anna}`, act: talk },
+  { name: "conversations", path: "/conversations" },
+  { name: "conversation", path: `/conversations/${world.conversation}`, act: unfold },
   { name: "campaigns", path: "/campaigns" },
   { name: "campaign", path: `/campaigns/${world.campaign}` },
   { name: "campaign-leads", path: `/campaigns/${world.campaign}?tab=leads` },
