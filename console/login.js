@@ -4,6 +4,7 @@
 import { get, request } from "./api.js";
 import { go, to } from "./router.js";
 import { account, operator, remember, remembered, resume } from "./session.js";
+import { hangUp } from "./talk.js";
 import { allow, forgetAll } from "./ui/drafts.js";
 
 /** @param {{ email: string, password: string, stay: boolean }} typed */
@@ -52,8 +53,9 @@ export async function enter() {
     );
 }
 
-/** Signs the account out, here and at the service. */
+/** Signs the account out, here and at the service; a talk ends first. */
 export async function signOut() {
+  await hangUp();
   await request("POST", "/user/logout", { body: {} }).catch(() => {});
   remember(null);
   forgetAll();

@@ -972,7 +972,11 @@ export const text = {
     words:
       "Speak with the assistant as it is saved, through this browser. A voice engine has to be attached that takes calls from browsers; each talk is a call, with its page and its price.",
     begin: "Talk to it",
-    states: { idle: "", connecting: "Connecting…", live: "In the call" },
+    states: { connecting: "Connecting…", live: "In the call", over: "" },
+    with: (/** @type {string} */ name) => `Talk with ${name}`,
+    above:
+      "You are talking with it. The bar above this page mutes and hangs up; the talk goes on while you look at other pages.",
+    other: (/** @type {string} */ name) => `You are talking with ${name}; hang up there to begin another talk.`,
     mute: "Mute",
     end: "Hang up",
     page: "The call's page",

@@ -43,6 +43,15 @@ async function shows(page, words) {
   );
 }
 
+/** The engine is told to hang up, and does. @param {number} before commands that it had been told @param {any} [last] */
+async function hungUp(before, last = { type: "ended", by: "customer", reason: "hung-up" }) {
+  await until(
+    async () => (await door.report(), door.commands.slice(before).some(({ type }) => type === "hangup")),
+    "it is hung up",
+  );
+  await door.report(last);
+}
+
 test("without an engine that takes browsers the service says so, and no microphone is asked for", async () => {
   const { page, ...tab } = await opened();
   await page.evaluate(() => {
@@ -111,19 +120,46 @@ test("an engine that ends the call, or is lost, gives the page its button back",
   faultless({ page, ...tab }, "ended");
 });
 
-test("whoever leaves the page while it connects leaves the call", async () => {
+test("a talk goes on while other pages and tabs are open, and its own call is seen live", async () => {
   await door.attach();
   const { page, ...tab } = await opened();
   const before = door.call();
+  const told = door.commands.length;
+  await press(page, "Talk to it");
+  await until(async () => door.call() > before, "another call");
+  await door.report({ type: "answered", answered_by: "human" });
+  await shows(page, /In the call/);
+  await page.click("#tab-calls");
+  await page.waitForSelector("#tab-calls[aria-selected=true]");
+  await (await page.waitForSelector('::-p-aria([name="The call\'s page"])'))?.click();
+  await page.waitForFunction((path) => location.pathname === path, {}, `/console/calls/${door.call()}`);
+  await door.report({ type: "transcript", sender: "bot", text: "Still here." });
+  await shows(page, /Still here\./);
+  const packets = (await door.heard()).packets;
+  await until(async () => (await door.heard()).packets > packets + 20, "sound still comes to the engine");
+  assert.ok(!door.commands.some(({ type }, at) => type === "hangup" && at >= told), JSON.stringify(door.commands));
+  assert.deepEqual(await findings(page), []);
+  await (await page.waitForSelector('::-p-aria([name="Talk with Anna"])'))?.click();
+  await shows(page, /Still here\./);
+  assert.deepEqual(await findings(page), []);
+  await press(page, "Hang up", ".talking");
+  await page.waitForSelector(button("Talk to it"));
+  await shows(page, /Still here\./);
+  await hungUp(told);
+  faultless({ page, ...tab }, "other pages");
+});
+
+test("whoever hangs up while it connects leaves the call", async () => {
+  await door.attach();
+  const { page, ...tab } = await opened();
+  const before = door.call();
+  const told = door.commands.length;
   await press(page, "Talk to it");
   await go({ page, ...tab }, "/calls");
-  await until(async () => door.call() > before, "the door is shown a token all the same");
-  const told = door.commands.length;
-  await until(
-    async () => (await door.report(), door.commands.slice(told).some(({ type }) => type === "hangup")),
-    "it is hung up",
-  );
-  await door.report({ type: "failed", reason: "hangup" });
+  await until(async () => door.call() > before, "the door is shown a token on another page, too");
+  await press(page, "Hang up", ".talking");
+  await page.waitForFunction(() => !document.querySelector(".talking"));
+  await hungUp(told, { type: "failed", reason: "hangup" });
   faultless({ page, ...tab }, "left");
 });
 
@@ -140,4 +176,55 @@ test("a microphone that is refused ends the call that was made for it", async ()
     return !["initiated", "ringing", "in-progress"].includes(data[0].status);
   }, "it is over");
   faultless({ page, ...tab }, "refused");
+});
+
+test("signing out hangs up, and a line that breaks is told on whichever page is open", async () => {
+  await door.attach();
+  const { page, ...tab } = await opened();
+  let before = door.call();
+  await press(page, "Talk to it");
+  await until(async () => door.call() > before, "a call");
+  await door.report({ type: "answered", answered_by: "human" });
+  await shows(page, /In the call/);
+  await go({ page, ...tab }, "/");
+  const told = door.commands.length;
+  await press(page, "Sign out");
+  await page.waitForSelector("input[name=email]");
+  await hungUp(told);
+  await until(async () => (await door.heard()).state !== "connected", "the browser has gone", 40_000);
+
+  await signIn({ page, ...tab }, service.secrets);
+  assert.equal(await page.$(".talking"), null);
+  await go({ page, ...tab }, `/assistants/${assistant}`);
+  before = door.call();
+  await press(page, "Talk to it");
+  await until(async () => door.call() > before, "a call");
+  await door.report({ type: "failed", reason: "engine-failed" });
+  await page.waitForSelector(".talking [role=alert]");
+  await go({ page, ...tab }, "/calls");
+  await press(page, "Close", ".talking");
+  await page.waitForFunction(() => !document.querySelector(".talking"));
+  faultless({ page, ...tab }, "ends");
+});
+
+test("a conversation by text is still there after another tab and another page", async () => {
+  const { page, ...tab } = await opened();
+  await press(page, "Begin a conversation");
+  await page.waitForSelector("#message");
+  await page.type("#message", "What are your hours?");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll(".chat .bubble").length >= 3);
+  await page.type("#message", "And on Sun");
+  await page.click("#tab-calls");
+  await page.waitForSelector("#tab-calls[aria-selected=true]");
+  await go({ page, ...tab }, "/calls");
+  await go({ page, ...tab }, `/assistants/${assistant}`);
+  await shows(page, /What are your hours\?/);
+  assert.equal(await page.$eval("#message", (one) => /** @type {HTMLInputElement} */ (one).value), "And on Sun");
+  await press(page, "Sign out");
+  await page.waitForSelector("input[name=email]");
+  await signIn({ page, ...tab }, service.secrets);
+  await go({ page, ...tab }, `/assistants/${assistant}`);
+  await page.waitForSelector(button("Begin a conversation"));
+  faultless({ page, ...tab }, "a chat");
 });

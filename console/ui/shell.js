@@ -14,6 +14,7 @@ import { above } from "./keys.js";
 import { Door, SignIn } from "./door.js";
 import { Palette } from "./palette.js";
 import { Failure, Head, Loading } from "./parts.js";
+import { TalkBar } from "./talk-bar.js";
 import { Toasts } from "./toast.js";
 
 /** Navigation, by who sees it. @type {{ role: "account" | "operator", title: string, pages: [string, string][] }[]} */
@@ -88,7 +89,7 @@ export function Shell() {
         class="zone muted small">${text.zone(zone())}</span></div>
       <${Side} open=${open} current=${shown?.pattern === "/operator" ? "/operator" : path} />
       ${open && html`<div class="veil" onClick=${() => setOpen(false)}></div>`}
-      <main id="main" tabindex="-1"><${Page}
+      <main id="main" tabindex="-1"><${TalkBar} /><${Page}
         key=${shown?.module + JSON.stringify(route.value.params)} row=${shown ?? null} params=${route.value.params} /></main>
     </div>
     ${above.value === "palette" && html`<${Palette} />`}${above.value === "help" && html`<${Help} />`}

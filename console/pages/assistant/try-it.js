@@ -2,8 +2,9 @@
 
 import { ApiError, post, send } from "../../api.js";
 import { messages } from "../../live.js";
+import { account } from "../../session.js";
 import { text } from "../../text.js";
-import { html, useEffect, useRef, useState } from "../../ui/base.js";
+import { effect, html, signal, useEffect, useRef } from "../../ui/base.js";
 import { Notice, Panel } from "../../ui/parts.js";
 import { Bubble } from "../conversation/bubble.js";
 
@@ -13,78 +14,93 @@ const MESSAGE_CHARS = 2_000;
 
 /** @param {{ row: any }} props */
 export function TryIt({ row }) {
-  const talk = useTalk(row);
+  const chat = chatWith(row.uuid);
+  const { id, said, now, error, busy } = chat.value;
   const end = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => end.current?.scrollTo({ top: end.current.scrollHeight }), [talk.said, talk.now]);
+  useEffect(() => end.current?.scrollTo({ top: end.current.scrollHeight }), [said, now]);
+  const again = (/** @type {string} */ message) => tell(chat, message);
   return html`<${Panel} title=${text.assistants.tryIt} actions=${
-    talk.id &&
+    id &&
     html`<button type="button" class="quiet"
-    disabled=${talk.busy} onClick=${talk.begin}>${text.assistants.restart}</button>`
+    disabled=${busy} onClick=${() => begin(chat, row.uuid)}>${text.assistants.restart}</button>`
   }>
     <p class="muted small">${text.assistants.tryWords}</p>
-    ${talk.error && html`<${Notice} tone="bad" role="alert">${talk.error}<//>`}
+    ${error && html`<${Notice} tone="bad" role="alert">${error}<//>`}
     ${
-      talk.id === null
-        ? html`<div><button type="button" class="primary" disabled=${talk.busy}
-          onClick=${talk.begin}>${text.assistants.begin}</button></div>`
+      id === null
+        ? html`<div><button type="button" class="primary" disabled=${busy}
+          onClick=${() => begin(chat, row.uuid)}>${text.assistants.begin}</button></div>`
         : html`<div class="chat" role="log" aria-label=${text.assistants.tryIt} tabindex="0" ref=${end}>
-          ${talk.said.map((one, at) => html`<${PARTS[one.role]} key=${at} of=${one} again=${talk.tell} />`)}
+          ${said.map((one, at) => html`<${PARTS[one.role]} key=${at} of=${one} again=${again} />`)}
           ${
-            talk.now &&
+            now &&
             html`<div class="bubble assistant">${
-              talk.now.tool &&
+              now.tool &&
               html`<p
-            class="muted small">${text.assistants.working(talk.now.tool)}</p>`
-            }${talk.now.text || "…"}</div>`
+            class="muted small">${text.assistants.working(now.tool)}</p>`
+            }${now.text || "…"}</div>`
           }
-        </div><${Line} busy=${talk.busy} tell=${talk.tell} />`
+        </div><${Line} chat=${chat} />`
     }
   <//>`;
 }
 
-/** The state of a conversation, and what moves it. @param {any} row */
-function useTalk(row) {
-  const [id, setId] = useState(/** @type {string | null} */ (null));
-  const [said, setSaid] = useState(/** @type {Turn[]} */ ([]));
-  const [now, setNow] = useState(/** @type {{ text: string, tool: string | null } | null} */ (null));
-  const [error, setError] = useState(/** @type {string | null} */ (null));
-  const [busy, setBusy] = useState(false);
-  const during = async (/** @type {() => Promise<void>} */ act) => {
-    setBusy(true);
-    setError(null);
-    await act().catch((failure) => setError(failure.message));
-    setNow(null);
-    setBusy(false);
-  };
-  const begin = () =>
-    during(async () => {
-      const { conversation_id: made, history } = await post("/conversations", { assistant_id: row.uuid, type: "test" });
-      setId(made);
-      setSaid(history);
-      requestAnimationFrame(() => document.getElementById("message")?.focus());
-    });
-  const tell = (/** @type {string} */ message) =>
-    during(async () => {
-      setSaid((all) => [
-        ...all.filter(({ role }) => role !== "failed"),
-        ...(all.at(-1)?.role === "failed" ? [] : [/** @type {Turn} */ ({ role: "user", content: message })]),
-      ]);
-      setNow({ text: "", tool: null });
-      try {
-        const answer = await turn(id ?? "", message, setNow);
-        setSaid((all) => [
-          ...all,
-          answer.message === null
-            ? { role: "note", content: text.conversations.unanswered }
-            : { role: "assistant", content: answer.message, function_calls: answer.function_calls },
-        ]);
-      } catch (failure) {
-        setSaid((all) => [...all, { role: "failed", content: message }]);
-        throw failure;
-      }
-    });
-  return { id, said, now, error, busy, begin, tell };
+/** A conversation, what is being written of it, and what is typed. @typedef {{ id: string | null, said: Turn[], now: { text: string, tool: string | null } | null, error: string | null, busy: boolean, typed: string }} Chat */
+/** @typedef {import("@preact/signals").Signal<Chat>} ChatSignal */
+
+/** Conversations by the uuid of their assistant: each goes on while other pages are open. @type {Map<string, ChatSignal>} */
+const chats = new Map();
+effect(() => {
+  if (!account.value) chats.clear();
+});
+
+/** @param {string} uuid @returns {ChatSignal} */
+function chatWith(uuid) {
+  const chat =
+    chats.get(uuid) ??
+    signal(/** @type {Chat} */ ({ id: null, said: [], now: null, error: null, busy: false, typed: "" }));
+  chats.set(uuid, chat);
+  return chat;
 }
+
+/** @param {ChatSignal} chat @param {Partial<Chat>} changes */
+const change = (chat, changes) => (chat.value = { ...chat.value, ...changes });
+
+/** @param {ChatSignal} chat @param {() => Promise<void>} act */
+async function during(chat, act) {
+  change(chat, { busy: true, error: null });
+  await act().catch((failure) => change(chat, { error: failure.message }));
+  change(chat, { now: null, busy: false });
+}
+
+/** @param {ChatSignal} chat @param {string} uuid of the assistant */
+const begin = (chat, uuid) =>
+  during(chat, async () => {
+    const { conversation_id: id, history } = await post("/conversations", { assistant_id: uuid, type: "test" });
+    change(chat, { id, said: history });
+    requestAnimationFrame(() => document.getElementById("message")?.focus());
+  });
+
+/** @param {ChatSignal} chat @param {string} message */
+const tell = (chat, message) =>
+  during(chat, async () => {
+    const before = chat.value.said;
+    const said = before.filter(({ role }) => role !== "failed");
+    if (before.at(-1)?.role !== "failed") said.push({ role: "user", content: message });
+    change(chat, { said, now: { text: "", tool: null } });
+    try {
+      const answer = await turn(chat.value.id ?? "", message, (now) => change(chat, { now }));
+      /** @type {Turn} */
+      const told =
+        answer.message === null
+          ? { role: "note", content: text.conversations.unanswered }
+          : { role: "assistant", content: answer.message, function_calls: answer.function_calls };
+      change(chat, { said: [...said, told] });
+    } catch (failure) {
+      change(chat, { said: [...said, { role: "failed", content: message }] });
+      throw failure;
+    }
+  });
 
 /** One turn, told as it is written. @param {string} id @param {string} message
  * @param {(now: { text: string, tool: string | null }) => void} show @returns {Promise<any>} */
@@ -114,19 +130,19 @@ const Failed = ({ of, again }) =>
 
 const PARTS = { user: Bubble, assistant: Bubble, note: Note, failed: Failed };
 
-/** @param {{ busy: boolean, tell: (message: string) => void }} props */
-function Line({ busy, tell }) {
-  const [typed, setTyped] = useState("");
+/** @param {{ chat: ChatSignal }} props */
+function Line({ chat }) {
+  const { typed, busy } = chat.value;
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     if (busy || !typed.trim()) return;
-    tell(typed.trim());
-    setTyped("");
+    change(chat, { typed: "" });
+    tell(chat, typed.trim());
   };
   return html`<form class="row" onSubmit=${submit}><label
     class="visually-hidden" for="message">${text.assistants.message}</label>
     <input id="message" style=${{ flex: 1, width: "auto" }}
       maxlength=${MESSAGE_CHARS} placeholder=${text.assistants.message} autocomplete="off" value=${typed}
-      onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />
+      onInput=${(/** @type {any} */ event) => change(chat, { typed: event.target.value })} />
     <button type="submit" class="primary" disabled=${busy}>${text.send}</button></form>`;
 }
