@@ -42,16 +42,19 @@ function parsed(block) {
 
 /** Follows a stream until the function that it returns is called.
  * @param {string} path
- * @param {{ after?: number, message: (data: any) => void, state?: (state: State) => void, fail?: (error: ApiError) => void }} options
- *   `after` a sequence number; `fail` is told of an answer that no further try mends, such as 404
+ * @param {{ after?: number | ((signal: AbortSignal) => Promise<number>), message: (data: any) => void, state?: (state: State) => void, fail?: (error: ApiError) => void }} options
+ *   `after` a sequence number, or what finds it out, which is tried again as the stream is; `fail` is told of an answer
+ *   that no further try mends, such as 404
  * @returns {() => void} */
 export function follow(path, { after = 0, message, state = () => {}, fail = () => {} }) {
   const stop = new AbortController();
-  let last = String(after);
+  /** @type {string | null} */
+  let last = null;
   let wait = WAIT_MIN_MS;
 
   async function connect() {
     state("connecting");
+    last ??= String(typeof after === "number" ? after : await after(stop.signal));
     const headers = last === "0" ? undefined : { "last-event-id": last };
     const response = await send("GET", path, { accept: "text/event-stream", headers, signal: stop.signal });
     if (!response.body) return;

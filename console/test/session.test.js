@@ -209,6 +209,45 @@ test("a running call is followed without a gap, through a broken connection, and
   await shows(page, "Completed");
 });
 
+test("Home is live though its feed could not be read at first, and takes up where it broke off", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  await go(tab, "/calls");
+  tab.expected.push(/.*/);
+  /** @type {string[]} */
+  const taken = [];
+  page.on("request", (request) => {
+    if (!request.url().endsWith("/user/events")) return;
+    taken.push(request.headers()["last-event-id"] ?? "0");
+  });
+  await page.setOfflineMode(true);
+  await go(tab, "/");
+  await shows(page, "Reconnecting");
+  assert.equal(taken.length, 0);
+  await page.setOfflineMode(false);
+  const live = () => page.waitForFunction(() => document.querySelector("main .head .badge")?.textContent === "Live");
+  await live();
+
+  const feed = async () => (await owner("GET", "/user/events?limit=1")).last_seq;
+  const before = await feed();
+  const heard = await bring(service, assistant);
+  await heard.report({ type: "dialing" }, { type: "answered", answered_by: "human" });
+  await heard.report({ type: "ended", by: "customer", reason: "hung-up" });
+  await until(async () => (await feed()) > before, "the feed tells of the call");
+  await page.waitForSelector(`main tbody a[href$="/calls/${heard.id}"]`);
+  await page.setOfflineMode(true);
+  service.cut();
+  await shows(page, "Reconnecting");
+  const missed = await bring(service, assistant);
+  await missed.report({ type: "dialing" }, { type: "answered", answered_by: "human" });
+  await missed.report({ type: "ended", by: "customer", reason: "hung-up" });
+  await page.setOfflineMode(false);
+  await live();
+  await page.waitForSelector(`main tbody a[href$="/calls/${missed.id}"]`);
+  assert.ok(taken.length >= 2 && Number(taken.at(-1)) > Number(taken[0]), taken.join());
+});
+
 test("signing out leaves nothing behind", async () => {
   const tab = await open(browser, service.url);
   await signIn(tab, service.secrets);
@@ -326,7 +365,7 @@ test("lists are saved as CSV, and a call as one file", async (context) => {
     until(async () => existsSync(join(folder, name)) && readFileSync(join(folder, name)), `${name} is saved`);
   await go(tab, "/calls");
   await press(page, "Download CSV");
-  assert.match((await saved("calls.csv")).toString(), /^id,assistant_name,.*\r?\n1,/);
+  assert.match((await saved("calls.csv")).toString(), /^id,assistant_name,.*\r?\n\d+,/);
   await go(tab, "/calls/1");
   const { paths } = await (await fetch(`${service.service}/openapi.json`)).json();
   if (!paths["/user/calls/{id}/bundle"]) return context.diagnostic("this binary makes no bundles");

@@ -11,18 +11,9 @@ import { useEffect, useState } from "./base.js";
 export function useFeed(told, back = 0) {
   const [state, setState] = useState(/** @type {import("../live.js").State} */ ("connecting"));
   useEffect(() => {
-    let stop = () => {};
-    let over = false;
-    get("/user/events", { limit: 1 }).then(
-      ({ last_seq: last }) => {
-        if (!over) stop = follow("/user/events", { after: Math.max(0, last - back), message: told, state: setState });
-      },
-      () => setState("waiting"),
-    );
-    return () => {
-      over = true;
-      stop();
-    };
+    const after = async (/** @type {AbortSignal} */ signal) =>
+      Math.max(0, (await get("/user/events", { limit: 1 }, signal)).last_seq - back);
+    return follow("/user/events", { after, message: told, state: setState });
   }, []);
   return state;
 }
