@@ -8,19 +8,21 @@ import { text } from "../text.js";
 import { html } from "../ui/base.js";
 import { useFeed } from "../ui/feed.js";
 import { Badge, Await, Empty, Figures, Head, Panel, Sentence } from "../ui/parts.js";
-import { useAction, useEvery, useGet } from "../ui/resource.js";
+import { useAction, useEvery, useGet, useUnhurried } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
 import { callColumns } from "./call/columns.js";
 
-/** How often figures are read while the page is seen, milliseconds; events of the feed have them read at once. */
+/** How often figures are read while the page is seen, milliseconds; events of the feed have them read at once, but no
+ * more often than after a pause. */
 const EVERY_MS = 5_000;
+const PAUSE_MS = 2_000;
 
 export default function Home() {
   const overview = useGet(has("GET", "/user/overview") ? "/user/overview" : null);
   const calls = useGet("/user/calls", { per_page: 8 });
   const assistants = useGet("/user/assistants/get", { per_page: 1 });
-  const reload = () => (overview.reload(), calls.reload());
-  const live = useFeed(reload);
+  const reload = useUnhurried(() => Promise.all([overview.reload(), calls.reload()]), PAUSE_MS);
+  const live = useFeed(() => document.visibilityState === "visible" && reload());
   useEvery(reload, EVERY_MS);
   const fresh = assistants.data?.total === 0;
   return html`<${Head} title=${text.home.title}

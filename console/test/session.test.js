@@ -248,6 +248,30 @@ test("Home is live though its feed could not be read at first, and takes up wher
   assert.ok(taken.length >= 2 && Number(taken.at(-1)) > Number(taken[0]), taken.join());
 });
 
+test("what is read every so often is left alone while the page is hidden", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  let reads = 0;
+  page.on("request", (request) => (reads += Number(new URL(request.url()).pathname === "/api/user/calls")));
+  /** @param {string} state */
+  const turn = (state) =>
+    page.evaluate((now) => {
+      Object.defineProperty(document, "visibilityState", { value: now, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, state);
+  await go(tab, "/calls");
+  await until(async () => reads >= 2, "the list is read again");
+  await turn("hidden");
+  const before = reads;
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  assert.ok(reads <= before + 1, String(reads - before));
+  const still = reads;
+  await turn("visible");
+  await until(async () => reads > still, "it is read as soon as the page is seen", 2_000);
+  faultless(tab, "hidden");
+});
+
 test("signing out leaves nothing behind", async () => {
   const tab = await open(browser, service.url);
   await signIn(tab, service.secrets);

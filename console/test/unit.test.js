@@ -20,6 +20,7 @@ import { applies, place } from "../pages/assistant/sections.js";
 import { body, changes, form, initial, loadDocument } from "../schema.js";
 import { account } from "../session.js";
 import { drafted, keep, keyOf } from "../ui/drafts.js";
+import { unhurried } from "../ui/resource.js";
 import { files } from "./tools/files.js";
 
 const HERE = fileURLToPath(new URL("..", import.meta.url));
@@ -177,6 +178,44 @@ describe("a stream", () => {
     ]);
   });
   test("gives nothing that is not whole", async () => assert.deepEqual(await read('id: 1\ndata: {"a":1}'), []));
+});
+
+describe("reads that are asked for often", () => {
+  /** Lets everything that is due happen. */
+  const settled = async () => {
+    for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
+  };
+  test("are one at a time, a pause apart, and none is lost", async (context) => {
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    /** @type {(() => void)[]} */
+    const answers = [];
+    const ask = unhurried(() => new Promise((resolve) => answers.push(() => resolve(0))), 2_000);
+    for (let times = 0; times < 50; times += 1) ask();
+    await settled();
+    assert.equal(answers.length, 1);
+    // However long an answer takes, nothing takes its place.
+    context.mock.timers.tick(60_000);
+    await settled();
+    ask();
+    assert.equal(answers.length, 1);
+    answers[0]();
+    await settled();
+    assert.equal(answers.length, 2);
+    answers[1]();
+    ask();
+    context.mock.timers.tick(1_999);
+    await settled();
+    assert.equal(answers.length, 2);
+    context.mock.timers.tick(1);
+    await settled();
+    assert.equal(answers.length, 3);
+    answers[2]();
+    context.mock.timers.tick(2_000);
+    await settled();
+    assert.equal(answers.length, 3);
+    ask();
+    assert.equal(answers.length, 4);
+  });
 });
 
 describe("forms of the document", () => {

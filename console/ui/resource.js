@@ -1,7 +1,7 @@
 // What a page reads and does: a resource keeps its last answer while it is read again, an action tells of its errors.
 
 import { get } from "../api.js";
-import { useEffect, useRef, useState } from "./base.js";
+import { useEffect, useMemo, useRef, useState } from "./base.js";
 import { complain, toast } from "./toast.js";
 
 /** @template T @typedef {{ data: T | undefined, error: Error | null, loading: boolean, reload: () => Promise<void>, set: (data: T) => void }} Resource */
@@ -40,15 +40,58 @@ export function useGet(path, query, read = get) {
   };
 }
 
-/** Calls a function every so often while the page is seen. @param {() => void} call @param {number | null} everyMs null: never */
+/** Calls a function every so often while the page is seen, and when it is seen again; never while a call is under way.
+ * @param {() => unknown} call @param {number | null} everyMs null: never */
 export function useEvery(call, everyMs) {
   const latest = useRef(call);
   latest.current = call;
   useEffect(() => {
     if (everyMs === null) return undefined;
-    const timer = setInterval(() => document.visibilityState === "visible" && latest.current(), everyMs);
-    return () => clearInterval(timer);
+    let busy = false;
+    const turn = async () => {
+      if (busy || document.visibilityState !== "visible") return;
+      busy = true;
+      try {
+        await latest.current();
+      } finally {
+        busy = false;
+      }
+    };
+    const timer = setInterval(turn, everyMs);
+    document.addEventListener("visibilitychange", turn);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", turn);
+    };
   }, [everyMs]);
+}
+
+/** A function that may be asked for as often as one likes: one call is under way at a time, and whatever is asked for
+ * meanwhile is one more call, which begins no sooner than a pause after the one before did.
+ * @param {() => unknown} call @param {number} pauseMs @returns {() => void} */
+export function unhurried(call, pauseMs) {
+  let busy = false;
+  let again = false;
+  const run = async () => {
+    busy = true;
+    while (again) {
+      again = false;
+      await Promise.all([call(), new Promise((resolve) => setTimeout(resolve, pauseMs))]);
+    }
+    busy = false;
+  };
+  return () => {
+    again = true;
+    if (!busy) run();
+  };
+}
+
+/** The same of a part of a page, as long as it is shown. @param {() => unknown} call @param {number} pauseMs */
+export function useUnhurried(call, pauseMs) {
+  const latest = useRef(call);
+  latest.current = call;
+  useEffect(() => () => void (latest.current = () => {}), []);
+  return useMemo(() => unhurried(() => latest.current(), pauseMs), []);
 }
 
 /** An action of a button: busy while it runs, and told when it failed.
