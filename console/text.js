@@ -313,7 +313,6 @@ export const text = {
   home: {
     title: "Home",
     now: "Calls now",
-    nowNote: "queued, ringing or talking",
     placed: "Placed today",
     answered: "Answered",
     minutes: "Minutes",

@@ -50,7 +50,7 @@ function Overview({ of: { calls_now: now, today, last_week: week, campaigns, att
     /** @type {(value: number) => string} */ shown,
   ) => [text.home[name], shown(today[name]), text.home.week(text.home.daily(shown(week[name] / WEEK_DAYS)))];
   return html`<${Figures} of=${[
-    [text.home.now, html`<a href=${to("/calls", { status: "in-progress" })}>${count(now)}</a>`, text.home.nowNote],
+    [text.home.now, count(now), html`<${States} />`],
     beside("placed", rounded),
     [text.home.answered, percent(today.answered, today.placed), text.home.week(percent(week.answered, week.placed))],
     beside("minutes", rounded),
@@ -74,6 +74,12 @@ function Overview({ of: { calls_now: now, today, last_week: week, campaigns, att
       )}<//>`
     }`;
 }
+
+/** States of the calls of now, each with its list: a list is of one state. */
+const States = () =>
+  ["initiated", "ringing", "in-progress"].map(
+    (status, at) => html`${at > 0 && ", "}<a href=${to("/calls", { status })}>${text.states[status]}</a>`,
+  );
 
 /** @param {number} value */
 const rounded = (value) => count(Math.round(value * 10) / 10);

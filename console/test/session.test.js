@@ -272,6 +272,24 @@ test("what is read every so often is left alone while the page is hidden", async
   faultless(tab, "hidden");
 });
 
+test("Home leads to lists of the calls that it counts", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  const call = await bring(service, assistant);
+  await call.report({ type: "dialing" }, { type: "ringing" });
+  await go(tab, "/");
+  const links = await page.$$eval(".figure a", (all) => all.map((one) => one.getAttribute("href") ?? ""));
+  assert.deepEqual(
+    links,
+    ["initiated", "ringing", "in-progress"].map((status) => `/console/calls?status=${status}`),
+  );
+  await page.click(`.figure a[href="${links[1]}"]`);
+  await page.waitForSelector(`main tbody a[href$="/calls/${call.id}"]`);
+  await call.report({ type: "failed", reason: "no-answer" });
+  faultless(tab, "calls of now");
+});
+
 test("signing out leaves nothing behind", async () => {
   const tab = await open(browser, service.url);
   await signIn(tab, service.secrets);
