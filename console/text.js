@@ -399,6 +399,8 @@ export const text = {
     waitingWords: "Everything shows here as it happens.",
     nothing: "Nothing was said",
     nothingWords: "Nobody picked up, or the call ended before anybody spoke. The events say what happened.",
+    eventsCut: (/** @type {string} */ most) =>
+      `This call has more events than are shown: these are its first ${most}. The API lists all of them.`,
     cut: (/** @type {number} */ most) => `The first ${most} spans of each lane are drawn.`,
     lanes: /** @type {Record<string, string>} */ ({
       line: "Line",

@@ -1,27 +1,24 @@
 // One call: where it stands, its timeline, what was said and heard, what it asked of tools and knowledge, how long
 // answers took, what it cost, and what was sent about it. While it runs everything grows as it happens.
 
-import { download, get, post, remove } from "../api.js";
-import { duration, money, time, zone } from "../format.js";
-import { follow } from "../live.js";
+import { download, post, remove } from "../api.js";
+import { count, duration, money, time, zone } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { has } from "../schema.js";
 import { text } from "../text.js";
-import { html, useEffect, useMemo, useRef, useSignal, useState } from "../ui/base.js";
+import { html, useMemo, useRef, useSignal, useState } from "../ui/base.js";
 import { confirm } from "../ui/dialog.js";
-import { Await, Badge, Copy, Head, Json, Panel, Tabs } from "../ui/parts.js";
+import { Await, Badge, Copy, Head, Json, Loading, Notice, Panel, Tabs } from "../ui/parts.js";
 import { useAction, useGet } from "../ui/resource.js";
 import { Command } from "./call/command.js";
 import { over } from "./call/columns.js";
 import { Events } from "./call/events.js";
 import { course } from "./call/model.js";
 import { Player } from "./call/player.js";
+import { EVENTS_MAX, useEvents } from "./call/reading.js";
 import { Side } from "./call/side.js";
 import { Timeline } from "./call/timeline.js";
 import { Transcript } from "./call/transcript.js";
-
-/** Events of a page at a time, and how many a call has at most. */
-const EVENTS_MAX = 20_000;
 
 /** @param {{ params: { id: string } }} props */
 export default function CallPage({ params: { id } }) {
@@ -30,72 +27,11 @@ export default function CallPage({ params: { id } }) {
     of=${call}>${(/** @type {any} */ data) => html`<${One} call=${data} reload=${call.reload} />`}<//>`;
 }
 
-/** All events so far, then those that follow while the call runs; and the line that is being spoken.
- * @param {any} call @param {() => void} reload */
-function useEvents(call, reload) {
-  const [events, setEvents] = useState(/** @type {import("./call/model.js").Event[]} */ ([]));
-  const [partial, setPartial] = useState(/** @type {any} */ (null));
-  const [state, setState] = useState(/** @type {import("../live.js").State} */ ("connecting"));
-  const runs = !over(call.status);
-  useEffect(() => {
-    let stop = () => {};
-    let gone = false;
-    /** @type {import("./call/model.js").Event[]} */
-    const all = [];
-    let timer = 0;
-    const show = () => {
-      timer ||= window.setTimeout(() => {
-        timer = 0;
-        setEvents([...all]);
-      }, 60);
-    };
-    const hear = (/** @type {any} */ event) => {
-      if (event.type === "partial") return setPartial(event);
-      setPartial(null);
-      all.push(event);
-      show();
-      if (
-        [
-          "ringing",
-          "answered",
-          "ended",
-          "failed",
-          "completed",
-          "variables",
-          "analysis",
-          "cost",
-          "recording",
-          "hangup",
-        ].includes(event.type)
-      )
-        reload();
-    };
-    const read = async () => {
-      for (let last = 0; all.length < EVENTS_MAX;) {
-        const { data } = await get(`/user/calls/${call.id}/events`, { after: last });
-        if (gone || !data.length) break;
-        all.push(...data);
-        last = data.at(-1).seq;
-      }
-      if (gone) return;
-      setEvents([...all]);
-      if (runs)
-        stop = follow(`/user/calls/${call.id}/events`, { after: all.at(-1)?.seq ?? 0, message: hear, state: setState });
-    };
-    read().catch(() => setState("waiting"));
-    return () => {
-      gone = true;
-      clearTimeout(timer);
-      stop();
-    };
-  }, [call.id, runs]);
-  return { events, partial: runs ? partial : null, state: runs ? state : null };
-}
-
 /** @param {{ call: any, reload: () => Promise<void> }} props */
 function One({ call, reload }) {
-  const { events, partial, state } = useEvents(call, reload);
-  const told = useMemo(() => course(events), [events]);
+  const { events, partial, state, cut } = useEvents(call, reload);
+  const known = events.data !== undefined;
+  const told = useMemo(() => course(events.data ?? []), [events.data]);
   const at = useSignal(/** @type {number | null} */ (null));
   const audio = useRef(/** @type {HTMLAudioElement | null} */ (null));
   const seek = (/** @type {number} */ ms) => {
@@ -105,9 +41,13 @@ function One({ call, reload }) {
   const tab = route.value.query.tab ?? "transcript";
   return html`<${Top} call=${call} state=${state} reload=${reload} />
     <div class="columns"><div class="stack">
-      <${Panel} title=${text.call.timeline} actions=${html`<span
-        class="muted small">${text.call.zero(time(new Date(told.zero).toISOString()), zone())}</span>`}>
-        <${Timeline} course=${told} at=${at} seek=${seek} runs=${!over(call.status)} />
+      ${cut && html`<${Notice} tone="warn">${text.call.eventsCut(count(EVENTS_MAX))}<//>`}
+      <${Panel} title=${text.call.timeline} actions=${
+        told.spans.length > 0 &&
+        html`<span
+        class="muted small">${text.call.zero(time(new Date(told.zero).toISOString()), zone())}</span>`
+      }>
+        <${Await} of=${events}>${() => html`<${Timeline} course=${told} at=${at} seek=${seek} runs=${!over(call.status)} />`}<//>
       <//>
       ${call.recording_url && html`<${Player} url=${call.recording_url} call=${call} audio=${audio} at=${at} from=${told.answered ?? 0} reload=${reload} />`}
       <${Tabs} name=${text.call.views} open=${tab}
@@ -117,13 +57,15 @@ function One({ call, reload }) {
           ["json", text.json],
         ]}>
         ${
-          tab === "events"
-            ? html`<${Events} events=${events} zero=${told.zero} />`
-            : tab === "json"
-              ? html`<${Json}
+          tab === "json"
+            ? html`<${Json}
           value=${call}
           name=${text.json} />`
-              : html`<${Transcript} course=${told} partial=${partial} at=${at} seek=${seek} runs=${!over(call.status)} playing=${audio} />`
+            : !known
+              ? !events.error && html`<${Loading} />`
+              : tab === "events"
+                ? html`<${Events} events=${events.data} zero=${told.zero} />`
+                : html`<${Transcript} course=${told} partial=${partial} at=${at} seek=${seek} runs=${!over(call.status)} playing=${audio} />`
         }
       <//>
     </div><${Side} call=${call} course=${told} /></div>`;

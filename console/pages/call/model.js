@@ -4,7 +4,7 @@
 /** Something with a beginning and an end, milliseconds after the call's zero.
  * @typedef {{ seq: number, kind: string, lane: string, start: number, end: number, event: Event }} Span */
 /** What a turn's answer took, milliseconds by stage. @typedef {{ turn: number, total: number, stages: Record<string, number> }} Turn */
-/** @typedef {{ zero: number, answered: number | null, length: number, spans: Span[], entries: Span[], turns: Turn[], quality: Event | null, waited: number }} Course */
+/** @typedef {{ zero: number, answered: number | null, length: number, spans: Span[], entries: Span[], turns: Turn[], quality: Event | null, waited: number | null }} Course */
 
 export const STAGES = ["endpoint_ms", "stt_ms", "llm_ms", "tts_ms", "transport_ms", "tool_ms"];
 export const LANES = ["line", "customer", "assistant", "tool", "knowledge"];
@@ -56,7 +56,7 @@ export function course(events) {
     entries,
     turns: turns(events),
     quality: events.findLast(({ type }) => type === "quality") ?? null,
-    waited: events.length ? Math.max(0, zero - ms(events[0].at)) : 0,
+    waited: events.length ? Math.max(0, zero - ms(events[0].at)) : null,
   };
 }
 

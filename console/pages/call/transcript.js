@@ -24,10 +24,11 @@ export function Transcript({ course, partial, at, seek, runs, playing }) {
     if (now && playing.current && !playing.current.paused)
       box.current?.querySelector("[data-now]")?.scrollIntoView({ block: "nearest" });
   }, [now?.seq]);
+  const silent = !runs && !entries.some(({ kind }) => kind === "said");
   if (!entries.length && !partial)
     return html`<${Empty} title=${runs ? text.call.waiting : text.call.nothing}
       words=${runs ? text.call.waitingWords : text.call.nothingWords} />`;
-  return html`<div class="panel"><ol class="said" ref=${box} aria-live=${runs ? "polite" : undefined}
+  return html`${silent && html`<${Empty} title=${text.call.nothing} words=${text.call.nothingWords} />`}<div class="panel"><ol class="said" ref=${box} aria-live=${runs ? "polite" : undefined}
     aria-label=${text.call.transcript}>
     ${entries.slice(0, shown).map(
       (one) => html`<${Entry} key=${one.seq}
