@@ -402,8 +402,10 @@ export const text = {
     eventsCut: (/** @type {string} */ most) =>
       `This call has more events than are shown: these are its first ${most}. The API lists all of them.`,
     cut: (/** @type {number} */ most) => `The first ${most} spans of each lane are drawn.`,
+    moreMarks: (/** @type {number} */ left) => `The transcript has ${plural(left, "more mark", "more marks")}.`,
     lanes: /** @type {Record<string, string>} */ ({
       line: "Line",
+      mark: "Marks",
       customer: "Customer",
       assistant: "Assistant",
       tool: "Tools",

@@ -65,7 +65,7 @@ function One({ call, reload }) {
               ? !events.error && html`<${Loading} />`
               : tab === "events"
                 ? html`<${Events} events=${events.data} zero=${told.zero} />`
-                : html`<${Transcript} course=${told} partial=${partial} at=${at} seek=${seek} runs=${!over(call.status)} playing=${audio} />`
+                : html`<${Transcript} course=${told} assistant=${call.assistant_id} partial=${partial} at=${at} seek=${seek} runs=${!over(call.status)} playing=${audio} />`
         }
       <//>
     </div><${Side} call=${call} course=${told} /></div>`;

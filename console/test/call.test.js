@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { faultless, findings, go, launch, open, press, signIn } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { client, start } from "./tools/service.js";
-import { caller } from "./tools/world.js";
+import { caller, until } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
 /** @type {import("puppeteer-core").Browser} */ let browser;
@@ -143,4 +143,52 @@ test("a call of more events than are shown says so", async () => {
   await shows("more events than are shown: these are its first 20,000");
   events = null;
   faultless(tab, "cut");
+});
+
+test("keys, transfers and machines are marks of the timeline, in words, by keyboard", async () => {
+  const { page } = tab;
+  const call = await spoken(
+    { type: "detected", answered_by: "machine", kind: "voicemail" },
+    { type: "dtmf", digits: "12#", by: "customer" },
+    { type: "transfer", to: "+40700000001", mode: "blind", status: "accepted" },
+  );
+  await go(tab, `/calls/${call}`);
+  await page.waitForSelector(".marks");
+  const marks = await page.$$eval(".marks button", (all) => all.map((one) => one.textContent?.trim() ?? ""));
+  assert.equal(marks.length, 3);
+  for (const [at, words] of [/Detected.*A machine/, /Keys.*3.*Customer/, /Transfer.*\+40700000001/].entries())
+    assert.match(marks[at], words);
+  assert.equal((await page.$$(".lane .piece.mark")).length, 3);
+  assert.ok((await page.$$eval(".lane .label", (all) => all.map((one) => one.textContent))).includes("Detected"));
+  await page.focus(".marks button");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".playhead");
+  assert.deepEqual(await findings(page), []);
+  faultless(tab, "marks");
+});
+
+test("knowledge that was found is named, and leads to its knowledgebase", async () => {
+  const { page } = tab;
+  const { data } = await owner("POST", "/user/knowledgebases", { name: "Clinic", description: "Hours" });
+  const form = new FormData();
+  form.append("name", "Opening hours");
+  form.append("type", "txt");
+  form.append("file", new Blob(["Parking is free behind the house."]), "hours.txt");
+  await owner("POST", `/user/knowledgebases/${data.id}/documents`, form);
+  await until(
+    async () =>
+      (await owner("GET", `/user/knowledgebases/${data.id}/documents`)).data.every(
+        (/** @type {any} */ one) => one.status === "active",
+      ),
+    "the document is read",
+  );
+  const knowing = await owner("POST", "/user/assistant", caller({ name: "Ion", knowledgebase_id: data.id }));
+  const call = await bring(service, knowing.data.id);
+  await call.report({ type: "dialing" }, { type: "answered", answered_by: "human" });
+  await call.ask("parking");
+  await call.report({ type: "ended", by: "customer", reason: "hung-up" });
+  await go(tab, `/calls/${call.id}`);
+  const link = await page.waitForSelector(`ol.said a[href="/console/knowledge/${data.id}"]`);
+  assert.equal(await link?.evaluate((one) => one.textContent), "Opening hours");
+  faultless(tab, "knowledge");
 });

@@ -147,6 +147,23 @@ describe("a call's course", () => {
       ["talk", 9_200, 10_000],
     ]);
   });
+  test("marks what happens on the line at one moment", () => {
+    const all = course([
+      ...events.slice(0, 4),
+      { seq: 5, at: at(5_000), type: "detected", answered_by: "machine", kind: "voicemail" },
+      { seq: 6, at: at(6_000), type: "dtmf", digits: "12#", by: null },
+      { seq: 7, at: at(7_000), type: "transfer", to: "+40700000001", status: "accepted" },
+      { seq: 8, at: at(8_000), type: "ended", by: "customer" },
+      { seq: 9, at: at(9_000), type: "analysis" },
+    ]);
+    const marks = all.spans.filter(({ lane }) => lane === "mark").map(({ kind, start, end }) => [kind, start, end]);
+    assert.deepEqual(marks, [
+      ["detected", 4_500, 4_500],
+      ["dtmf", 5_500, 5_500],
+      ["transfer", 6_500, 6_500],
+    ]);
+    assert.equal(all.length, 7_500);
+  });
   test("adds up a turn that tells no total", () =>
     assert.deepEqual(told.turns, [{ turn: 1, total: 400, stages: { llm_ms: 300, tts_ms: 100 } }]));
   test("knows what is heard", () => {

@@ -7,7 +7,10 @@
 /** @typedef {{ zero: number, answered: number | null, length: number, spans: Span[], entries: Span[], turns: Turn[], quality: Event | null, waited: number | null }} Course */
 
 export const STAGES = ["endpoint_ms", "stt_ms", "llm_ms", "tts_ms", "transport_ms", "tool_ms"];
-export const LANES = ["line", "customer", "assistant", "tool", "knowledge"];
+export const LANES = ["line", "mark", "customer", "assistant", "tool", "knowledge"];
+
+/** What happens on the line at one moment; whatever lasts is a state of the line. */
+const MARKS = new Set(["detected", "dtmf", "transfer", "hangup", "command"]);
 
 /** Entries of the transcript besides what was said. */
 const TOLD = new Set([
@@ -75,7 +78,8 @@ function span(event, zero) {
       event,
     };
   }
-  const lane = event.type === "tool" ? "tool" : event.type === "knowledge" ? "knowledge" : "line";
+  const own = event.type === "tool" || event.type === "knowledge";
+  const lane = own ? event.type : MARKS.has(event.type) ? "mark" : "line";
   return { seq: event.seq, kind: event.type, lane, start: at - (event.duration_ms ?? 0), end: at, event };
 }
 

@@ -2,9 +2,11 @@
 // kept in view.
 
 import { label, offset, span } from "../../format.js";
+import { to } from "../../router.js";
 import { text } from "../../text.js";
 import { html, useEffect, useRef, useState } from "../../ui/base.js";
 import { Badge, Empty, Json } from "../../ui/parts.js";
+import { useGet } from "../../ui/resource.js";
 import { heard } from "./model.js";
 
 /** Entries that are shown at once; a button shows as many more. */
@@ -14,10 +16,26 @@ const EMPTY = ["null", '""', "{}", "[]"];
 
 /** @typedef {import("./model.js").Span} Span */
 
-/** @param {{ course: import("./model.js").Course, partial: any, at: import("@preact/signals").Signal<number | null>, seek: (ms: number) => void, runs: boolean, playing: { current: HTMLAudioElement | null } }} props */
-export function Transcript({ course, partial, at, seek, runs, playing }) {
+/** The knowledgebase of a call's assistant, and the names of its documents. @typedef {{ knowledgebase: number | null, names: Map<number, string> }} Documents */
+
+/** Looked up only where something was searched for; a document that was deleted since, or is of another knowledgebase,
+ * has no name. @param {number} assistant @param {boolean} wanted @returns {Documents} */
+function useDocuments(assistant, wanted) {
+  const of = useGet(wanted ? `/user/assistant/${assistant}` : null);
+  const knowledgebase = of.data?.knowledgebase_id ?? null;
+  const documents = useGet(knowledgebase === null ? null : `/user/knowledgebases/${knowledgebase}/documents`);
+  const all = documents.data?.data ?? [];
+  return { knowledgebase, names: new Map(all.map((/** @type {any} */ { id, name }) => [id, name])) };
+}
+
+/** @param {{ course: import("./model.js").Course, assistant: number, partial: any, at: import("@preact/signals").Signal<number | null>, seek: (ms: number) => void, runs: boolean, playing: { current: HTMLAudioElement | null } }} props */
+export function Transcript({ course, assistant, partial, at, seek, runs, playing }) {
   const [shown, setShown] = useState(STEP);
   const { entries } = course;
+  const documents = useDocuments(
+    assistant,
+    entries.some(({ kind }) => kind === "knowledge"),
+  );
   const now = at.value === null ? null : heard(entries, at.value);
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
@@ -32,7 +50,7 @@ export function Transcript({ course, partial, at, seek, runs, playing }) {
     aria-label=${text.call.transcript}>
     ${entries.slice(0, shown).map(
       (one) => html`<${Entry} key=${one.seq}
-      of=${one} now=${now?.seq === one.seq} seek=${seek} />`,
+      of=${one} now=${now?.seq === one.seq} seek=${seek} documents=${documents} />`,
     )}
     ${
       partial &&
@@ -46,8 +64,8 @@ export function Transcript({ course, partial, at, seek, runs, playing }) {
   }</div>`;
 }
 
-/** @param {{ of: Span, now: boolean, seek: (ms: number) => void }} props */
-function Entry({ of, now, seek }) {
+/** @param {{ of: Span, now: boolean, seek: (ms: number) => void, documents: Documents }} props */
+function Entry({ of, now, seek, documents }) {
   const { kind, start, lane, event } = of;
   const who = kind === "said" ? text.call.who[lane] : (text.call.told[kind] ?? kind);
   return html`<li class=${`entry ${kind === "said" ? `said ${lane}` : "told"}${now ? " now" : ""}`}
@@ -55,7 +73,7 @@ function Entry({ of, now, seek }) {
     <button type="button" class="quiet at" aria-label=${text.call.playFrom(offset(start))}
       onClick=${() => seek(start)}>${offset(start)}</button>
     <span class="who">${who}</span>
-    <div class="what">${kind === "said" ? html`<${Said} event=${event} />` : kind === "tool" ? html`<${Tool} event=${event} />` : kind === "knowledge" ? html`<${Knowledge} event=${event} />` : html`<${Told} event=${event} />`}</div>
+    <div class="what">${kind === "said" ? html`<${Said} event=${event} />` : kind === "tool" ? html`<${Tool} event=${event} />` : kind === "knowledge" ? html`<${Knowledge} event=${event} documents=${documents} />` : html`<${Told} event=${event} />`}</div>
   </li>`;
 }
 
@@ -99,24 +117,42 @@ function pretty(body) {
   }
 }
 
-/** @param {{ event: any }} props */
-function Knowledge({ event: { query, passages } }) {
+/** What was looked for, and the documents in which it was found. @param {{ event: any, documents: Documents }} props */
+function Knowledge({ event: { query, passages }, documents: { knowledgebase, names } }) {
   return html`<details><summary>“${query}” <span
     class="muted">${text.call.passages(passages?.length ?? 0)}</span></summary>
     <ul class="list stack tight">${(passages ?? []).map(
-      (/** @type {any} */ one) => html`<li class="row"><span
-      class="tag">${text.call.document(one.document_id)}</span><span
-      class="muted">${text.call.score(Number(one.score).toFixed(2))}</span></li>`,
+      (/** @type {any} */ { document_id: id, score }) => html`<li class="row">${
+        names.has(id)
+          ? html`<a href=${to(`/knowledge/${knowledgebase}`)}>${names.get(id)}</a>`
+          : html`<span class="tag">${text.call.document(id)}</span>`
+      }<span
+      class="muted">${text.call.score(Number(score).toFixed(2))}</span></li>`,
     )}</ul></details>`;
 }
 
 /** Any other event in a line: its words, then its members. @param {{ event: any }} props */
-function Told({ event }) {
-  const { seq, at, type, evaluation, ...rest } = event;
-  const members = Object.entries(rest).filter(([, value]) => !EMPTY.includes(JSON.stringify(value)));
-  return html`<span class="muted">${members.map(
-    ([name, value]) => html`<span class="member"><span>${label(name)}</span> ${words(name, value)}</span>`,
+const Told = ({ event }) =>
+  html`<span class="muted">${members(event).map(
+    ([name, said]) => html`<span class="member"><span>${name}</span> ${said}</span>`,
   )}</span>`;
+
+/** An event in one line of text. @param {any} event */
+export const sentence = (event) =>
+  [
+    text.call.told[event.type] ?? event.type,
+    members(event)
+      .map((one) => one.join(" "))
+      .join(", "),
+  ]
+    .filter(Boolean)
+    .join(": ");
+
+/** Members of an event that say something: the name of each, and its words. @param {any} event @returns {[string, string][]} */
+function members({ seq, at, type, evaluation, ...rest }) {
+  return Object.entries(rest)
+    .filter(([, value]) => !EMPTY.includes(JSON.stringify(value)))
+    .map(([name, value]) => [label(name), words(name, value)]);
 }
 
 /** A member's value as people say it. @param {string} name @param {unknown} value */

@@ -59,7 +59,7 @@ export async function play(call, pace = 1) {
   const began = Date.now();
   await report({ type: "dialing" }, { type: "ringing" });
   await sleep(1_800 / pace);
-  await report({ type: "answered", answered_by: "human" });
+  await report({ type: "answered", answered_by: "human" }, { type: "detected", answered_by: "human", kind: "person" });
   await say("bot", "Hello Ana, this is Anna from Clinic North. Is this a good moment?", 2_900 / pace, {
     turn: 0,
     language: "en",
@@ -100,6 +100,7 @@ export async function play(call, pace = 1) {
     3_300 / pace,
     { turn: 3, language: "en" },
   );
+  await report({ type: "dtmf", digits: "1#", by: "customer" });
   await report({ type: "hold" });
   await sleep(900 / pace);
   await report({ type: "resume" });
