@@ -248,6 +248,30 @@ test("Home is live though its feed could not be read at first, and takes up wher
   assert.ok(taken.length >= 2 && Number(taken.at(-1)) > Number(taken[0]), taken.join());
 });
 
+test("the feed of an account that was quiet for long begins with what is kept", async () => {
+  const tab = await open(browser, service.url);
+  await signIn(tab, service.secrets);
+  const { page } = tab;
+  /** @type {(string | undefined)[]} */
+  const taken = [];
+  await page.setRequestInterception(true);
+  page.on("request", (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname !== "/api/user/events") return request.continue();
+    if (search)
+      return request.respond({
+        contentType: "application/json",
+        body: JSON.stringify({ data: [{ seq: 995 }], last_seq: 1_000 }),
+      });
+    taken.push(request.headers()["last-event-id"]);
+    return request.respond({ contentType: "text/event-stream", body: ": nothing yet\n\n" });
+  });
+  await go(tab, "/webhooks?tab=feed");
+  await until(async () => taken.length > 0, "the feed is followed");
+  assert.equal(taken[0], "994");
+  faultless(tab, "quiet");
+});
+
 test("what is read every so often is left alone while the page is hidden", async () => {
   const tab = await open(browser, service.url);
   await signIn(tab, service.secrets);

@@ -11,8 +11,12 @@ import { useEffect, useState } from "./base.js";
 export function useFeed(told, back = 0) {
   const [state, setState] = useState(/** @type {import("../live.js").State} */ ("connecting"));
   useEffect(() => {
-    const after = async (/** @type {AbortSignal} */ signal) =>
-      Math.max(0, (await get("/user/events", { limit: 1 }, signal)).last_seq - back);
+    const after = async (/** @type {AbortSignal} */ signal) => {
+      const { data, last_seq: last } = await get("/user/events", { limit: 1 }, signal);
+      // Events of before the oldest one that is kept are not there to be asked for.
+      const oldest = data[0]?.seq ?? last + 1;
+      return Math.max(oldest - 1, last - back);
+    };
     return follow("/user/events", { after, message: told, state: setState });
   }, []);
   return state;
