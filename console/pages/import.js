@@ -118,9 +118,8 @@ function ask(path, campaign, { file, of, country, separator, again, roles }, dry
 /** What the file would become, whenever file or settings change.
  * @param {string} path @param {string | undefined} campaign @param {Settings} settings @param {(error: string | null) => void} fail */
 function useDryRun(path, campaign, settings, fail) {
-  const [shown, setShown] = useState(/** @type {any} */ (null));
+  const [found, setFound] = useState(/** @type {{ of: Settings, data: any } | null} */ (null));
   useEffect(() => {
-    setShown(null);
     if (!settings.file || settings.records === null) return fail(null);
     if (settings.of.names.length && !Object.values(settings.roles).includes("phone_number")) {
       return fail(text.imports.noPhone);
@@ -131,14 +130,15 @@ function useDryRun(path, campaign, settings, fail) {
         const { data } = await ask(path, campaign, settings, stop.signal);
         if (stop.signal.aborted) return;
         fail(null);
-        setShown(data);
+        setFound({ of: settings, data });
       } catch (failure) {
         if (!stop.signal.aborted) fail(/** @type {Error} */ (failure).message);
       }
     }, STILL_MS);
     return () => (clearTimeout(timer), stop.abort());
   }, [settings]);
-  return shown;
+  // What other settings made of it is not shown, not even for a moment: nobody imports by that.
+  return found?.of === settings ? found.data : null;
 }
 
 /** @param {{ leads: boolean, settings: Settings, change: (part: Partial<Settings>) => void }} props */
