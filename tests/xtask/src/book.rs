@@ -23,7 +23,7 @@ pub fn run() -> Done {
     Ok(())
 }
 
-/// Copies every page of the summary to its place below the book's folder.
+/// Copies every page of the summary, with its pictures, to its place below the book's folder.
 fn gather(folder: &Path) -> std::io::Result<()> {
     let pages = folder.join("src");
     if pages.exists() {
@@ -33,12 +33,24 @@ fn gather(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("book.toml"), SETTINGS)?;
     let summary = from_root(&fs::read_to_string(root().join(SUMMARY))?);
     for page in summary.split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
-        let to = pages.join(page.0);
+        let (from, to) = (root().join(page.0), pages.join(page.0));
+        let text = fs::read_to_string(&from)?;
+        for picture in pictures(&text) {
+            let to = to.with_file_name(picture);
+            fs::create_dir_all(to.parent().unwrap_or(&pages))?;
+            fs::copy(from.with_file_name(picture), to)?;
+        }
         fs::create_dir_all(to.parent().unwrap_or(&pages))?;
         // mdBook names a folder's README page `index`.
-        fs::write(to, fs::read_to_string(root().join(page.0))?.replace("/README.", "/index."))?;
+        fs::write(to, text.replace("/README.", "/index."))?;
     }
     fs::write(pages.join("SUMMARY.md"), summary)
+}
+
+/// Returns the files of a page's pictures, as it names them.
+fn pictures(page: &str) -> impl Iterator<Item = &str> {
+    let links = page.split("![").skip(1).filter_map(|rest| rest.split_once("](")?.1.split_once(')'));
+    links.map(|(file, _)| file).filter(|file| !file.contains("://"))
 }
 
 /// Returns the summary with links from the root instead of from `docs/`.
@@ -54,4 +66,16 @@ fn mdbook() -> Result<PathBuf, String> {
         step("mdbook", "cargo", &[&wanted[..], &["--root", &text(&cargo)]].concat())?;
     }
     Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pictures;
+
+    #[test]
+    fn pictures_of_a_page_are_found() {
+        let page =
+            "# A\n![one](console/a.webp) and [a link](docs/tour.md)\n![two [x]](../c.png)![far](https://d.example/e.png)";
+        assert_eq!(pictures(page).collect::<Vec<_>>(), ["console/a.webp", "../c.png"]);
+    }
 }
