@@ -853,7 +853,7 @@ export const text = {
     eraseDocument: "Delete this document",
     eraseDocumentWords: "Its passages are found no longer.",
     settings: "Settings",
-    progress: (/** @type {number} */ done, /** @type {number} */ total) => `${done} of ${total} pages`,
+    progress: (/** @type {number} */ done, /** @type {number} */ total) => `${done} of ${total}`,
   },
 
   tools: {

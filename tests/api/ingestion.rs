@@ -72,6 +72,7 @@ fn a_website_is_fetched_followed_and_found() {
     };
     let (mut house, base, document, asked) = read_site(&json!({ "relative_links_limit": 3 }), site);
     assert_eq!((&document["status"], &document["failure_reason"]), (&json!("active"), &Value::Null));
+    assert_eq!(document["progress"], Value::Null, "it is read");
     assert_eq!(house.get(&format!("/user/knowledgebases/{base}")).json["data"]["status"], "active");
     let want = ["robots.txt", "", "hours", "more"].map(|path| format!("https://a.example/{path}"));
     assert_eq!(*asked.borrow(), want);

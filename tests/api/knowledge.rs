@@ -90,7 +90,7 @@ fn a_website_is_a_document_to_be_processed() {
     let at = house.now.iso();
     let want = json!({
         "id": got.id(), "name": "Site", "description": null, "type": "website", "type_label": "Website",
-        "status": "processing", "status_label": "Processing", "failure_reason": null, "created_at": at,
+        "status": "processing", "status_label": "Processing", "failure_reason": null, "progress": { "done": 0, "total": 1 }, "created_at": at,
         "updated_at": at,
     });
     let says = "Document created successfully. Processing will begin shortly.";
@@ -101,7 +101,8 @@ fn a_website_is_a_document_to_be_processed() {
     assert_eq!((&shown["status"], &shown["documents_count"]), (&json!("processing"), &json!(1)));
     assert_eq!(shown["status_label"], "Processing");
     let links = json!({ "url": null, "links": [{ "link": "https://a.example/1" }], "relative_links_limit": 50 });
-    house.post(&path, &with(site(), &links)).send().expect(201);
+    let links = house.post(&path, &with(site(), &links)).send().expect(201);
+    assert_eq!(links.json["data"]["progress"], json!({ "done": 0, "total": 1 }));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::http::refusal::{Halt, Refusal};
 use crate::http::reply::{Reply, data, message, message_data};
 use crate::http::route::Handled;
 use crate::job::{self, Task};
-use crate::json::{Raw, ToJson};
+use crate::json::ToJson;
 use crate::key::{self, Kind};
 use crate::limits::{FILE_BYTES_MAX, PART_BYTES, UNPAGED_ROWS_MAX, UPLOAD_BODY_BYTES_MAX};
 use crate::record::{Cell, Iso, MemberSource, Record, Rest, Stored, check};
@@ -41,7 +41,7 @@ pub fn all(ctx: &Ctx<'_>) -> Handled {
     let base = bases::above(ctx)?;
     let limit = usize::try_from(UNPAGED_ROWS_MAX).unwrap_or(usize::MAX);
     let rows = ctx.account().list(Kind::Document, &facet_of_base(base), limit)?;
-    let shown: Vec<Raw<'_>> = rows.iter().map(|(_, row)| Raw(&row.public)).collect();
+    let shown = rows.iter().map(|(_, row)| shown(row)).collect::<Result<Vec<_>, _>>()?;
     Ok(Reply::ok(&data(&shown)))
 }
 
@@ -70,7 +70,7 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
     for (at, part) in (0..).zip(file.filter(|_| is_file).map_or(&[][..], |file| file.content).chunks(PART_BYTES)) {
         account.put(key::part(account.space(), Kind::Document, number, at), part.to_vec())?;
     }
-    let shown = Document {
+    let document = Document {
         id: ctx.id(number),
         name: new.name.clone(),
         description: new.description.clone(),
@@ -79,20 +79,26 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         status: DocumentStatus::Processing,
         status_label: DocumentStatus::Processing.label().into(),
         failure_reason: None,
+        progress: None,
         created_at: Iso(at),
         updated_at: Iso(at),
         rest: Rest::default(),
     };
     let facets = [facet_of_base(base), facet_of_status(base, DocumentStatus::Processing)].into();
     let progress = if is_file { ReadingProgress::of_file() } else { ReadingProgress::of_site(&new) };
-    account.insert(
-        Kind::Document,
-        number,
-        at,
-        &Row { facets, public: shown.to_json(), private: progress.to_json() },
-    )?;
+    let row = Row { facets, public: document.to_json(), private: progress.to_json() };
+    account.insert(Kind::Document, number, at, &row)?;
     job::add(account, at, Task::Ingest(number))?;
-    Ok(Reply::created(&message_data("Document created successfully. Processing will begin shortly.", &shown)))
+    Ok(Reply::created(&message_data("Document created successfully. Processing will begin shortly.", &shown(&row)?)))
+}
+
+/// Returns a document as it is shown: with its progress while it is read.
+fn shown(row: &Row) -> Result<Document, Stop> {
+    let mut document = Document::read(&row.public)?;
+    if document.status == DocumentStatus::Processing {
+        document.progress = Some(ReadingProgress::read(&row.private)?.shown());
+    }
+    Ok(document)
 }
 
 /// Returns the knowledgebase that a document's row belongs to.
@@ -145,26 +151,26 @@ fn named(ctx: &Ctx<'_>) -> Result<(u32, Row), Halt> {
 /// `GET /user/knowledgebases/{kb}/documents/{id}`
 pub fn read(ctx: &Ctx<'_>) -> Handled {
     let (_, row) = named(ctx)?;
-    Ok(Reply::ok(&data(&Raw(&row.public))))
+    Ok(Reply::ok(&data(&shown(&row)?)))
 }
 
 /// `PUT /user/knowledgebases/{kb}/documents/{id}`
 pub fn update(ctx: &Ctx<'_>) -> Handled {
     let (number, row) = named(ctx)?;
     let changed: ChangedDocument = ctx.update(Document::members(&row.public)?)?;
-    ctx.if_match(&data(&Raw(&row.public)))?;
+    ctx.if_match(&data(&shown(&row)?))?;
     let mut document = Document::read(&row.public)?;
     (document.name, document.description) = (changed.name, changed.description);
     document.updated_at.0 = document.updated_at.0.max(ctx.now);
     let stored = Row { public: document.to_json(), ..row.clone() };
     ctx.account().replace(Kind::Document, number, &row, &stored)?;
-    Ok(Reply::ok(&message_data("Document updated successfully.", &Raw(&stored.public))))
+    Ok(Reply::ok(&message_data("Document updated successfully.", &shown(&stored)?)))
 }
 
 /// `DELETE /user/knowledgebases/{kb}/documents/{id}`
 pub fn delete(ctx: &Ctx<'_>) -> Handled {
     let (number, row) = named(ctx)?;
-    ctx.if_match(&data(&Raw(&row.public)))?;
+    ctx.if_match(&data(&shown(&row)?))?;
     let tasks = remove(ctx.account(), number, &row)?;
     job::add_all(ctx.account(), ctx.now, tasks.into())?;
     Ok(Reply::ok(&message("Document deleted successfully.")))

@@ -123,7 +123,7 @@ impl<'w, 'a> Reading<'w, 'a> {
 
     /// Stores a text that was read, and schedules its indexing.
     fn index_text(&mut self, text: &str) -> Result<Done, Stop> {
-        progress::keep_text(self.work.account, self.number, text)?;
+        self.progress.parts = progress::keep_text(self.work.account, self.number, text)?;
         self.progress.stage = Stage::Index;
         (self.progress.part, self.progress.byte) = (0, 0);
         self.save()?;

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::tables::NewDocument;
+use super::tables::{DocumentProgress, NewDocument};
 use crate::key::{self, Kind};
 use crate::limits::{PART_BYTES, TEXT_PART_BYTES, URL_MAX};
 use crate::record::{Rest, choice, count, text, texts};
@@ -53,6 +53,8 @@ record! {
         hops: u32 = count().required(),
         /// Host whose robots.txt is stored: scheme, host and port.
         robots_of: String = text(0, URL_MAX).or_text(""),
+        /// Parts of the text.
+        parts: u32 = count().or_int(0),
         /// Part of the text that is indexed next, from 0.
         part: u32 = count().required(),
         /// Byte within that part.
@@ -77,6 +79,7 @@ impl ReadingProgress {
             page: String::new(),
             hops: 0,
             robots_of: String::new(),
+            parts: 0,
             part: 0,
             byte: 0,
             terms: 0,
@@ -101,6 +104,16 @@ impl ReadingProgress {
             links_left: new.relative_links_limit,
             ..Self::of_file()
         }
+    }
+
+    /// Returns what people are told of it.
+    pub fn shown(&self) -> DocumentProgress {
+        let count = |pages: &[String]| u32::try_from(pages.len()).unwrap_or(u32::MAX);
+        let (done, total) = match count(&self.seen) {
+            0 => (self.part.min(self.parts), self.parts.max(1)),
+            pages => (pages.saturating_sub(count(&self.queue)), pages),
+        };
+        DocumentProgress { done, total }
     }
 
     /// Queues the links of a page, within the document's limit.
@@ -176,15 +189,15 @@ pub fn load_fetched(account: Scope<'_>, document: u32, what: FetchedKind) -> Res
     account.get(kept(account, document, what))
 }
 
-/// Stores a text in parts, cut between characters.
-pub fn keep_text(account: Scope<'_>, document: u32, text: &str) -> Result<(), Stop> {
-    let (mut rest, mut at) = (text, TEXT);
+/// Stores a text in parts, cut between characters; returns how many they are.
+pub fn keep_text(account: Scope<'_>, document: u32, text: &str) -> Result<u32, Stop> {
+    let (mut rest, mut parts) = (text, 0);
     while !rest.is_empty() {
         let (part, more) = rest.split_at(rest.floor_char_boundary(TEXT_PART_BYTES.min(rest.len())));
-        account.put(key::part(account.space(), Kind::Document, document, at), part.as_bytes().to_vec())?;
-        (rest, at) = (more, at + 1);
+        account.put(key::part(account.space(), Kind::Document, document, TEXT + parts), part.as_bytes().to_vec())?;
+        (rest, parts) = (more, parts + 1);
     }
-    Ok(())
+    Ok(parts)
 }
 
 /// Reads at most `most` parts of the text from `part` on; returns whether there are more.
@@ -228,5 +241,23 @@ mod tests {
         progress.fail("second");
         assert_eq!(ReadingProgress::read(&progress.to_json()), Ok(progress));
         assert!(ReadingProgress::read(b"{}").is_err());
+    }
+
+    #[test]
+    fn pages_and_pieces_of_a_text_are_counted() {
+        let shown = |progress: &ReadingProgress| {
+            let DocumentProgress { done, total } = progress.shown();
+            (done, total)
+        };
+        let mut file = ReadingProgress::of_file();
+        assert_eq!(shown(&file), (0, 1), "its text is not known yet");
+        (file.parts, file.part) = (5, 2);
+        assert_eq!(shown(&file), (2, 5));
+        let (seen, queue) = (vec!["a".into(), "b".into()], vec!["b".into()]);
+        let mut site = ReadingProgress { seen, queue, links_left: 1, ..ReadingProgress::of_file() };
+        assert_eq!(shown(&site), (1, 2));
+        site.follow(vec!["c".into()]);
+        (site.parts, site.part) = (9, 3);
+        assert_eq!(shown(&site), (1, 3), "of a website pages count");
     }
 }

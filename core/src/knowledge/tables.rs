@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::limits::{ENTRIES_MAX, PASSAGES_MAX, URL_MAX};
-use crate::record::{Iso, choice, format, id, int, iso, list, one_of, text};
+use crate::record::{Iso, choice, count, format, id, int, iso, list, object, one_of, text};
 use crate::{choice, record};
 
 choice! {
@@ -156,6 +156,16 @@ record! {
 }
 
 record! {
+    /// How far a document is read.
+    pub struct DocumentProgress {
+        /// Pages of the website that were read or skipped; of a file, pieces of its text that can be searched.
+        done: u32 = count().required(),
+        /// Pages that are known to be read, which links may add to; of a file, pieces of 64 KiB of its text.
+        total: u32 = count().required(),
+    }
+}
+
+record! {
     /// A document of a knowledgebase.
     pub struct Document stored as "a document" {
         /// Id of the document, assigned by the service.
@@ -174,6 +184,8 @@ record! {
         status_label: String = text(0, 16).required(),
         /// Why it failed, as a sentence; null unless it did.
         failure_reason: Option<String> = text(0, 255),
+        /// How far it is read; null unless it is `processing`.
+        progress: Option<DocumentProgress> = object::<DocumentProgress>(),
         /// When the document was created, UTC.
         created_at: Iso = iso().required(),
         /// When the document last changed, UTC.
