@@ -74,8 +74,7 @@ mod tests {
 
     #[test]
     fn pictures_of_a_page_are_found() {
-        let page =
-            "# A\n![one](console/a.webp) and [a link](docs/tour.md)\n![two [x]](../c.png)![far](https://d.example/e.png)";
+        let page = "# A\n![one](console/a.webp) and [a link](docs/tour.md)\n![two [x]](../c.png)![far](https://d.example/e.png)";
         assert_eq!(pictures(page).collect::<Vec<_>>(), ["console/a.webp", "../c.png"]);
     }
 }
