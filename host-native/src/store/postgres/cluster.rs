@@ -33,8 +33,8 @@ const EVENTS: usize = 4;
 pub(super) const SHOWN: &str = "INSERT INTO node (id, address, release) VALUES ($1, $2, $3) \
     ON CONFLICT (id) DO UPDATE SET seen = now(), load = $4 \
     RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, current_setting('synchronous_standby_names') <> ''";
-/// Has a node give its accounts to others, as when the operator drains it.
-pub(super) const SET_ASIDE: &str = "UPDATE node SET is_draining = true WHERE id = $1";
+/// Has a node give its accounts to others, as when the operator drains it, or no longer.
+pub(super) const SET_ASIDE: &str = "UPDATE node SET is_draining = $2 WHERE id = $1";
 pub(super) const GONE: &str = "DELETE FROM node WHERE id = $1";
 pub(super) const LONG_GONE: &str = "DELETE FROM node WHERE seen < now() - interval '1 hour'";
 /// How long a database may take to hear that a node leaves: one that holds commits up holds no node up.
@@ -118,9 +118,9 @@ impl Presence {
         Ok(Some(DatabaseView { apart, has_standby: shown.get(1) }))
     }
 
-    /// Has the process give what it serves to others, for as long as any of them serves.
-    pub async fn set_aside(&self, link: &DatabaseLink) -> Result<(), Error> {
-        link.client.execute(SET_ASIDE, &[&self.id.as_slice()]).await.map(drop)
+    /// Has the process give what it serves to others, for as long as any of them serves; or no longer.
+    pub async fn set_aside(&self, link: &DatabaseLink, is_aside: bool) -> Result<(), Error> {
+        link.client.execute(SET_ASIDE, &[&self.id.as_slice(), &is_aside]).await.map(drop)
     }
 
     /// Takes no more rows.

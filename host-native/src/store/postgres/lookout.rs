@@ -86,7 +86,7 @@ pub(super) struct Look {
     has_heard: bool,
     /// Whether commits waited for a standby when it was last looked.
     had_standby: bool,
-    /// Whether this machine's clock was far from the database's when it was last looked.
+    /// Whether it gives its accounts to others, since this machine's clock was far from the database's.
     is_apart: bool,
 }
 
@@ -146,8 +146,8 @@ impl Look {
         Ok(())
     }
 
-    /// Tells of a database that has lost its standby, and gives up what it serves if the clock here was set to another time:
-    /// the next node would have to go on from that.
+    /// Tells of a database that has lost its standby, and gives up what it serves for as long as the clock here is set to
+    /// another time: the next node would have to go on from that.
     async fn judge(&mut self, link: &DatabaseLink, seen: &DatabaseView) -> Result<(), Error> {
         if !seen.has_standby && self.had_standby {
             tracing::error!(
@@ -157,15 +157,20 @@ impl Look {
         }
         self.had_standby = seen.has_standby;
         let is_apart = seen.apart > APART_MAX;
-        if is_apart && !self.is_apart {
-            tracing::error!(
-                apart_seconds = seen.apart.as_secs(),
-                "this machine's clock is not the database's any more: this node gives its accounts to others; set the clock \
-                 and start it again"
-            );
-            self.presence.set_aside(link).await?;
+        // One that the operator drains stays so.
+        let is_drained = !self.is_apart && self.nodes.get(&self.presence.id).is_some_and(|shown| shown.is_draining);
+        if is_apart != self.is_apart && !is_drained {
+            self.presence.set_aside(link, is_apart).await?;
+            if is_apart {
+                tracing::error!(
+                    apart_seconds = seen.apart.as_secs(),
+                    "this machine's clock is not the database's any more: this node gives its accounts to others until it is"
+                );
+            } else {
+                tracing::warn!("this machine's clock is the database's again: this node takes accounts");
+            }
+            self.is_apart = is_apart;
         }
-        self.is_apart = is_apart;
         Ok(())
     }
 

@@ -62,7 +62,7 @@ static STATEMENTS: [Statement; 25] = [
         none(1)
     }),
     write(cluster::SHOWN, &[Type::BYTEA, Type::TEXT, Type::TEXT, Type::FLOAT8], &[Type::INT8, Type::BOOL], shown),
-    write(cluster::SET_ASIDE, &[Type::BYTEA], NONE, |_, _| none(1)),
+    write(cluster::SET_ASIDE, &[Type::BYTEA, Type::BOOL], NONE, |_, _| none(1)),
     write(cluster::GONE, &[Type::BYTEA], NONE, |tables, given| {
         none(usize::from(tables.nodes.remove(&bytes(given, 0)).is_some()))
     }),
