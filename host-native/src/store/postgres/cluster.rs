@@ -1,9 +1,11 @@
 //! [`Cluster`]: the nodes of a store in PostgreSQL, as one of them sees them, and its share of the accounts.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use switchboard_core::service::Service;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -28,6 +30,8 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 pub(super) const APART_MAX: Duration = Duration::from_secs(10);
 /// How far it may be without a warning.
 const APART: Duration = Duration::from_secs(1);
+/// Lanes that are remembered because they did not begin.
+const UNBEGUN_MAX: usize = 64;
 /// Things that have happened and were not taken notice of: more are waited for.
 const EVENTS: usize = 4;
 pub(super) const SHOWN: &str = "INSERT INTO node (id, address, release) VALUES ($1, $2, $3) \
@@ -54,6 +58,8 @@ pub(super) struct Presence {
     pub memory: RowMemory,
     /// Whether each read is confirmed by the database, rather than by a lease.
     pub confirms_reads: bool,
+    /// Lanes that it was about to make, the last ones that did not begin: if they are there, nobody writes in their name.
+    unbegun: Arc<Mutex<VecDeque<Id>>>,
     /// Whether it takes no more rows.
     is_leaving: Arc<AtomicBool>,
 }
@@ -101,6 +107,7 @@ impl Presence {
             duty: Arc::default(),
             memory: RowMemory::default(),
             confirms_reads: false,
+            unbegun: Arc::default(),
             is_leaving: Arc::default(),
         })
     }
@@ -121,6 +128,20 @@ impl Presence {
     /// Has the process give what it serves to others, for as long as any of them serves; or no longer.
     pub async fn set_aside(&self, link: &DatabaseLink, is_aside: bool) -> Result<(), Error> {
         link.client.execute(SET_ASIDE, &[&self.id.as_slice(), &is_aside]).await.map(drop)
+    }
+
+    /// Notes a lane that may have been made, and did not begin.
+    pub fn note_unbegun(&self, lane: Id) {
+        let mut unbegun = self.unbegun.lock();
+        unbegun.push_back(lane);
+        if unbegun.len() > UNBEGUN_MAX {
+            unbegun.pop_front();
+        }
+    }
+
+    /// Returns whether a lane is one of those.
+    pub fn is_unbegun(&self, lane: &Id) -> bool {
+        self.unbegun.lock().contains(lane)
     }
 
     /// Takes no more rows.

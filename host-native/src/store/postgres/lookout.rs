@@ -225,10 +225,11 @@ impl Look {
         self.has_heard
     }
 
-    /// Returns the lanes that were not heard of for long enough; one of this node may be among them, if it was made and
-    /// could not begin.
+    /// Returns the lanes that were not heard of for long enough, and those of this node that were made and could not begin:
+    /// nobody else may write in their name, so nobody has to be waited for.
     pub fn silent(&self) -> Vec<Living> {
-        let silent = self.lanes.iter().filter(|(_, since)| since.elapsed() >= SILENCE);
+        let silent =
+            self.lanes.iter().filter(|(lane, since)| since.elapsed() >= SILENCE || self.presence.is_unbegun(&lane.id));
         silent.map(|(lane, _)| lane.clone()).collect()
     }
 
@@ -247,7 +248,9 @@ impl Look {
 
     /// Returns the lanes of this node that are heard of, and their slots.
     fn own(&self) -> Vec<(Id, usize)> {
-        let is_own = |(lane, since): &&(Living, Instant)| lane.node == self.presence.id && since.elapsed() < SILENCE;
+        let is_own = |(lane, since): &&(Living, Instant)| {
+            lane.node == self.presence.id && since.elapsed() < SILENCE && !self.presence.is_unbegun(&lane.id)
+        };
         let own = self.lanes.iter().filter(is_own);
         own.map(|(lane, _)| (lane.id, self.map.slots_of(&lane.id))).collect()
     }
@@ -287,6 +290,21 @@ pub(super) fn mapped<'l>(lanes: impl Iterator<Item = &'l Living>, slots: &[Row])
 
 /// Begins to live with a lane that was just made; `None` if another node has taken it meanwhile, or may have.
 pub(super) async fn begun(
+    link: &DatabaseLink,
+    lane: NewLane,
+    target: &DatabaseTarget,
+    clock: &Arc<Clock>,
+    presence: &Presence,
+) -> Result<Option<Node>, StoreError> {
+    let id = lane.id;
+    let begun = begin(link, lane, target, clock, presence).await;
+    if !matches!(begun, Ok(Some(_))) {
+        presence.note_unbegun(id);
+    }
+    begun
+}
+
+async fn begin(
     link: &DatabaseLink,
     lane: NewLane,
     target: &DatabaseTarget,

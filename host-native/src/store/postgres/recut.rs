@@ -72,6 +72,10 @@ pub(super) async fn recut(
 ) -> Result<Recut, StoreError> {
     let drawn = (draw()?, draw()?, draw()?);
     let cut = cut(client, presence, ended, most, drawn).await;
+    if cut.is_err() {
+        // It may be there: the answer alone may have been lost.
+        presence.note_unbegun(drawn.0);
+    }
     cut.map_err(|error| refused(&error))
 }
 
