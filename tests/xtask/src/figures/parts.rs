@@ -54,7 +54,7 @@ pub struct Test {
 }
 
 /// All parts, in the order of the page.
-pub const PARTS: [Part; 29] = [
+pub const PARTS: [Part; 33] = [
     Part {
         name: "reads",
         title: "Reads and pages beside bare hyper",
@@ -174,6 +174,34 @@ pub const PARTS: [Part; 29] = [
         title: "Nodes that die",
         about: "Three nodes over one PostgreSQL, and clients of eight accounts that never rest; what they were told is compared with what is stored. A silence is the longest time in which nothing of an account was acknowledged: who does not answer is replaced after seven seconds.",
         measure: Measure::Program(NODES, &["--long", "kills", "all", "stops"], &["kills", "all", "stops"]),
+    },
+    Part {
+        name: "nodes-stand-still",
+        title: "Nodes that stand still",
+        about: "They stop for longer than a lease, or for a moment between a step and its answer, and go on; a client that saw a change never sees what was before it. A clock that is an hour off is that of a node which takes over.",
+        measure: Measure::Program(NODES, &["--long", "pauses", "reads", "clocks"], &["pauses", "reads", "clocks"]),
+    },
+    Part {
+        name: "nodes-databases",
+        title: "Databases that die",
+        about: "Links that break, a PostgreSQL that is killed, a standby that becomes the primary, a disk without room, a limit of connections that is reached: what is not known to be stored is found out, never sent twice.",
+        measure: Measure::Program(
+            NODES,
+            &["--long", "links", "databases", "standbys", "disks", "connections"],
+            &["links", "databases", "standbys", "disks", "connections"],
+        ),
+    },
+    Part {
+        name: "nodes-waits",
+        title: "Databases that are behind, or late",
+        about: "A store that went back in time stops its nodes with an alarm; commits wait for a standby, and whoever cancels such a wait gets nothing acknowledged that the standby lacks.",
+        measure: Measure::Program(NODES, &["--long", "past", "waits", "cancels"], &["past", "waits", "cancels"]),
+    },
+    Part {
+        name: "nodes-failovers",
+        title: "Failovers by Patroni",
+        about: "Three PostgreSQL of which Patroni keeps one the primary, and two nodes. The primary gives over because it is asked to, or because its machine died: that takes Patroni the time after which it holds it for dead, and nodes nothing more.",
+        measure: Measure::Program(NODES, &["--long", "failovers"], &["failovers"]),
     },
     Part {
         name: "nodes-soak",
