@@ -1,8 +1,6 @@
 //! What a node does, and says, when its database or its machine is no longer what it was.
 
-use std::time::{Duration, Instant};
-
-use switchboard_nodes::shares::serves;
+use switchboard_nodes::shares::{serves, wait};
 use switchboard_nodes::{Agency, Load, NodeLog, Site};
 use switchboard_postgres::Proxy;
 use switchboard_tests::house::assistant;
@@ -22,17 +20,8 @@ fn serving(site: &Site) -> (Server, NodeLog, Agency) {
     (node, log, agency)
 }
 
-/// Waits until something has come to be.
-fn becomes(what: &str, mut is: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
-    while !is() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 fn ends(mut node: Server) {
-    becomes("it ends", || node.has_ended());
+    wait("it goes on", || node.has_ended());
 }
 
 /// Asks for an assistant to be made; returns the status.
@@ -87,7 +76,7 @@ fn a_database_that_keeps_commits_no_more_gets_none() {
     log.says("synchronous_commit = off");
     run(&format!("ALTER ROLE {role} RESET synchronous_commit"));
     cut();
-    becomes("it writes again", || write(&node, &agency.key) == 201);
+    wait("it writes no more", || write(&node, &agency.key) == 201);
 }
 
 #[test]
@@ -119,14 +108,12 @@ fn a_node_whose_clock_is_set_to_another_time_gives_its_accounts_to_others_until_
         let node = nodes.iter().find(|node| node["state"] == state)?;
         Some(node["lanes"].as_array()?.len())
     };
-    becomes("both serve", || serves(&first, token) && serves(&second, token));
+    wait("not both serve", || serves(&first, token) && serves(&second, token));
     shown.shift(HOUR).expect("a file");
     log.says("this machine's clock is not the database's any more");
-    becomes("it has given its accounts", || {
-        lanes("draining") == Some(0) && lanes("serving").is_some_and(|lanes| lanes > 0)
-    });
+    wait("it keeps accounts", || lanes("draining") == Some(0) && lanes("serving").is_some_and(|lanes| lanes > 0));
     second.ask("GET", "/api/user/me", first.text("api_key"), None);
     shown.shift(0).expect("a file");
     log.says("this machine's clock is the database's again");
-    becomes("both serve again", || lanes("draining").is_none() && serves(&first, token) && serves(&second, token));
+    wait("not both serve again", || lanes("draining").is_none() && serves(&first, token) && serves(&second, token));
 }
