@@ -183,6 +183,9 @@ fn what_an_upload_must_keep_to() {
         upload(&mut house, &line, call.id, media, body).expect(status);
     }
     let target = format!("/engine/calls/{}/recording", call.id);
+    for unknown in [Body::None, Body::Pending] {
+        house.call(Method::Put, &target).token(&line.token).raw(unknown).send().expect(415);
+    }
     let head = house.call(Method::Put, &target).token(&line.token).header("content-type", "audio/wav");
     head.header("content-length", "268435457").raw(Body::Pending).send().expect(413);
     let stranger = Line::attach(&mut house);

@@ -102,6 +102,7 @@ pub const CASES: &[Case] = &[
     ("getRecording", Cause::NotFound, "Recording not found", || played("bytes=0-", suspend)),
     ("getRecording", Cause::Range, "not within", || played("bytes=9-", |_| ())),
     ("getRecording", Cause::NotKept, "keeps no recordings", || played("bytes=0-", without_recordings)),
+    ("uploadRecording", Cause::Invalid, "must not be empty", || uploaded(&mut House::default(), true, 0, |_, _| ())),
     ("uploadRecording", Cause::NotRecorded, "does not record", || recorded(&mut House::default(), false, |_, _| ())),
     ("uploadRecording", Cause::Conflict, "more than a day ago", || recorded(&mut House::default(), true, |house, places| { end(house, places, &format!("/user/calls/{}", places.id("/user/calls"))); house.now = house.now.plus_seconds(86_400); })),
     ("uploadRecording", Cause::Storage, "plan limit of stored data", || recorded(&mut House::default(), true, |house, _| operate(house, "/admin/plans/standard", &json!({ "storage_bytes": 1_048_576 })))),
@@ -432,6 +433,11 @@ fn engine(what: &str, body: &Value, is_over: bool, error: Option<SendError>) -> 
 
 /// Uploads a recording of nine bytes, which says that it is larger than the smallest plan allows.
 fn recorded(house: &mut House, records: bool, prepare: fn(&mut House, &Places)) -> Got {
+    uploaded(house, records, 9, prepare)
+}
+
+/// The same, of so many bytes.
+fn uploaded(house: &mut House, records: bool, bytes: usize, prepare: fn(&mut House, &Places)) -> Got {
     let key = house.key.clone();
     let places = Places::of(house, &key);
     let assistant = format!("/user/assistant/{}", places.id("/user/assistant"));
@@ -439,7 +445,7 @@ fn recorded(house: &mut House, records: bool, prepare: fn(&mut House, &Places)) 
     prepare(house, &places);
     let target = format!("/engine/calls/{}/recording", places.id("/engine/calls"));
     let call = house.call(Method::Put, &target).token(&places.engine).header("content-type", "audio/wav");
-    call.header("content-length", "1048577").body(vec![1; 9]).send()
+    call.header("content-length", "1048577").body(vec![1; bytes]).send()
 }
 
 /// Plays a part of such a recording, once the house was changed.

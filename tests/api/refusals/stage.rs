@@ -133,8 +133,9 @@ impl Stage {
         match route.body {
             BodyKind::None => call,
             BodyKind::Json(table, _) | BodyKind::Document(table) => call.json(&of_another_type(table)),
-            BodyKind::Object(media, _) => call.header("content-type", media[0]).body(Vec::new()),
-            BodyKind::File(media, _) => call.header("content-type", media[0]).body(b"phone_number\n".to_vec()),
+            BodyKind::Object(media, _) | BodyKind::File(media, _) => {
+                call.header("content-type", media[0]).body(b"phone_number\n".to_vec())
+            }
         }
         .send()
     }

@@ -81,6 +81,10 @@ fn begin(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow, records: bool, uploa
     if CallObject::all(account, call.count)?.iter().filter(pending).count() >= RECORDING_UPLOADS_MAX {
         return Err(Refusal::Conflict(MANY.into()).into());
     }
+    // Last, since not every host knows this before it reads the body.
+    if ctx.file().is_ok_and(<[u8]>::is_empty) {
+        return Err(empty());
+    }
     RecordingAccount::begin(account, &ctx.seed)?.save(account)?;
     let object = new(ctx, call, upload, media);
     object.save(account)?;
@@ -88,20 +92,22 @@ fn begin(ctx: &Ctx<'_>, account: Scope<'_>, call: &CallRow, records: bool, uploa
     Ok(object)
 }
 
-/// Returns the media type of the body, as far as it can be judged before it is read.
+/// Returns the media type of the body, as far as it can be judged before it is read. Without a type there is no
+/// recording, whether or not the host knows that there is no body either.
 fn media(ctx: &Ctx<'_>) -> Result<AudioType, Halt> {
     match ctx.file() {
-        Ok([]) => {
-            let mut errors = Errors::default();
-            errors.say("recording", EMPTY);
-            Err(Refusal::Invalid(errors).into())
-        }
         Ok(_) | Err(Halt::Wait) => {
             let sent = ctx.media_type().unwrap_or_default();
             AudioType::of(&sent).ok_or_else(|| Refusal::MediaType(MEDIA.join(" or ")).into())
         }
         Err(other) => Err(other),
     }
+}
+
+fn empty() -> Halt {
+    let mut errors = Errors::default();
+    errors.say("recording", EMPTY);
+    Refusal::Invalid(errors).into()
 }
 
 fn new(ctx: &Ctx<'_>, call: &CallRow, upload: u64, media: AudioType) -> CallObject {
@@ -126,12 +132,10 @@ fn keep(
     records: bool,
     (upload, stored): (u64, StoredObject),
 ) -> Handled {
-    if stored.bytes == 0 {
-        let mut errors = Errors::default();
-        errors.say("recording", EMPTY);
-        return Err(Refusal::Invalid(errors).into());
-    }
     may(ctx, account, call, records, stored.bytes as usize)?;
+    if stored.bytes == 0 {
+        return Err(empty());
+    }
     let objects = CallObject::all(account, call.count)?;
     let object = objects.iter().find(|object| object.upload == upload && object.row.state == ObjectState::Pending);
     let mut object = object.cloned().ok_or_else(|| Refusal::Conflict(LAPSED.into()))?;

@@ -181,7 +181,7 @@ impl Fence {
     /// Takes a lane that was just made.
     pub fn of(target: DatabaseTarget, id: Id, token: Id) -> Self {
         let texts = [(COMMIT_KNOWN, &COMMIT_TYPES[..KNOWN_PARAMETERS]), (COMMIT, &COMMIT_TYPES[..])];
-        Self { id, token, seq: 0, doubt: None, commits: Prepared::of(target, texts) }
+        Self { id, token, seq: 0, doubt: None, commits: Prepared::commits(target, texts) }
     }
 
     /// Returns the number of commits so far.

@@ -62,18 +62,25 @@ pub(super) fn id_in(row: &Row, at: usize) -> Option<Id> {
     row.get::<_, Option<&[u8]>>(at)?.try_into().ok()
 }
 
-/// Statements, prepared on a connection that is made when one is needed, to a database that keeps what it says it has.
+/// Statements, prepared on a connection that is made when one is needed.
 pub(super) struct Prepared<const N: usize> {
     target: DatabaseTarget,
+    /// Whether the database must keep what it says it has.
+    commits: bool,
     /// Their texts, and the types of their parameters.
     texts: [(&'static str, &'static [Type]); N],
     open: Option<(DatabaseLink, [Statement; N])>,
 }
 
 impl<const N: usize> Prepared<N> {
-    /// Makes no connection yet.
-    pub fn of(target: DatabaseTarget, texts: [(&'static str, &'static [Type]); N]) -> Self {
-        Self { target, texts, open: None }
+    /// Statements that only read. Makes no connection yet.
+    pub fn reads(target: DatabaseTarget, texts: [(&'static str, &'static [Type]); N]) -> Self {
+        Self { target, commits: false, texts, open: None }
+    }
+
+    /// Statements that commit: a database that would lose what it says it has is refused. Makes no connection yet.
+    pub fn commits(target: DatabaseTarget, texts: [(&'static str, &'static [Type]); N]) -> Self {
+        Self { target, commits: true, texts, open: None }
     }
 
     /// Returns the connection and the statements; the error is a phrase.
@@ -82,7 +89,9 @@ impl<const N: usize> Prepared<N> {
             open
         } else {
             let link = DatabaseLink::to(&self.target).await.map_err(|error| error.to_string())?;
-            schema::check_durable(&link.client).await?;
+            if self.commits {
+                schema::check_durable(&link.client).await?;
+            }
             let mut statements = Vec::with_capacity(N);
             for (text, types) in self.texts {
                 statements.push(link.client.prepare_typed(text, types).await.map_err(|error| told(&error))?);

@@ -209,7 +209,7 @@ impl Gaps {
 
 impl Loader {
     pub fn of(target: DatabaseTarget, lane: Id) -> Self {
-        Self { lane, loads: Prepared::of(target, [(LOAD, &LOAD_TYPES)]) }
+        Self { lane, loads: Prepared::reads(target, [(LOAD, &LOAD_TYPES)]) }
     }
 
     /// Reads all of one moment. A scan over rows in several places cannot be read.
