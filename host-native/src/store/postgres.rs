@@ -73,9 +73,11 @@ const DOUBT: Duration = LEASE;
 pub(super) struct Postgres {
     node: Arc<Node>,
     driver: Driver,
+    /// Drives the connection of commits while one is waited for, on the thread that waits: no other is woken for it.
+    commits: Driver,
 }
 
-/// Drives the connections, and nothing else: signs of life must not wait for requests.
+/// Drives connections, and nothing else: signs of life must not wait for requests.
 #[derive(Clone)]
 struct Driver(Option<Arc<Runtime>>);
 
@@ -346,7 +348,7 @@ impl Backend for Postgres {
     }
 
     fn begin(&self) -> Result<Box<dyn OpenWrite>, StoreError> {
-        Ok(Box::new(Driven::begin(&self.node, self.runtime()?.handle())))
+        Ok(Box::new(Driven::begin(&self.node, self.runtime()?.handle(), &self.commits)))
     }
 
     fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {

@@ -265,7 +265,9 @@ pub(super) fn living(node: Node, driver: &Driver) -> Postgres {
     if let Ok(runtime) = driver.runtime() {
         runtime.spawn(ownership::live(Arc::downgrade(&node)));
     }
-    Postgres { node, driver: driver.clone() }
+    // Where there is no room for another one, that of all connections does.
+    let commits = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Postgres { node, driver: driver.clone(), commits: commits.map_or_else(|_| driver.clone(), Driver::of) }
 }
 
 /// Checks the database and this machine's clock; returns the secret of the nodes.

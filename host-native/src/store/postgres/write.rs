@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::picture::Now;
 use super::shared::LogPoint;
-use super::{Lane, Node, seals};
+use super::{Driver, Lane, Node, seals};
 use crate::seal::KeyId;
 use crate::store::StoreError;
 use crate::store::backend::{BoxFuture, NextWrite, OpenWrite, Picture, SealState};
@@ -124,16 +124,19 @@ impl NextLaneWrite {
     }
 }
 
-/// A write that is driven by a runtime.
+/// A write of a thread that waits for it.
 pub(super) struct Driven<W> {
     write: W,
     runtime: Handle,
+    /// Drives the connection of commits meanwhile.
+    commits: Driver,
 }
 
 impl Driven<LaneWrite> {
     /// Begins a commit; waits while another one is open.
-    pub fn begin(node: &Arc<Node>, runtime: &Handle) -> Self {
-        Self { write: runtime.block_on(LaneWrite::begin(node)), runtime: runtime.clone() }
+    pub fn begin(node: &Arc<Node>, runtime: &Handle, commits: &Driver) -> Self {
+        let write = runtime.block_on(LaneWrite::begin(node));
+        Self { write, runtime: runtime.clone(), commits: commits.clone() }
     }
 }
 
@@ -143,17 +146,17 @@ impl OpenWrite for Driven<LaneWrite> {
     }
 
     fn next(&self) -> Box<dyn NextWrite> {
-        Box::new(Driven { write: self.write.next(), runtime: self.runtime.clone() })
+        let Self { write, runtime, commits } = self;
+        Box::new(Driven { write: write.next(), runtime: runtime.clone(), commits: commits.clone() })
     }
 
     fn commit(self: Box<Self>, changes: Vec<Change>, seals: Vec<(KeyId, SealState)>) -> Result<(), StoreError> {
-        let Self { write, runtime } = *self;
-        runtime.block_on(async {
-            if !seals.is_empty() {
-                seals::note(&write.ground.node.link().await?.client, seals).await?;
-            }
-            write.commit(changes).await
-        })
+        let Self { write, runtime, commits } = *self;
+        if !seals.is_empty() {
+            let node = &write.ground.node;
+            runtime.block_on(async { seals::note(&node.link().await?.client, seals).await })?;
+        }
+        commits.runtime()?.block_on(write.commit(changes))
     }
 
     fn abort(self: Box<Self>) -> Result<(), StoreError> {
@@ -167,8 +170,8 @@ impl NextWrite for Driven<NextLaneWrite> {
     }
 
     fn begin(self: Box<Self>) -> Result<Box<dyn OpenWrite>, StoreError> {
-        let Self { write, runtime } = *self;
+        let Self { write, runtime, commits } = *self;
         let write = runtime.block_on(write.begin())?;
-        Ok(Box::new(Driven { write, runtime }))
+        Ok(Box::new(Driven { write, runtime, commits }))
     }
 }
