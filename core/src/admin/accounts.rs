@@ -39,6 +39,9 @@ pub fn create(ctx: &Ctx<'_>) -> Handled {
         checked.errors.invalid("plan");
     }
     let new: NewAccount = ctx.finish(checked)?;
+    if ctx.answered() == 0 {
+        create::begin(root)?;
+    }
     let made_here = new.password.is_none();
     let password = new.password.unwrap_or_else(|| Secret(ctx.seed.word("password", 20)));
     let digest = me::hash(ctx, &password)?;

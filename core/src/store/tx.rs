@@ -273,6 +273,14 @@ impl<'t> Scope<'t> {
         self.space
     }
 
+    /// Returns whether its rows are here, as [`View::owns`] says.
+    pub fn is_here(self) -> bool {
+        match self.space {
+            Space::Account(account) => self.tx.view().owns(account),
+            _ => true,
+        }
+    }
+
     /// Returns the number of the account whose rows it reads and writes.
     pub fn account_number(self) -> Result<u32, Stop> {
         match self.space {

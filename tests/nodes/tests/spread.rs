@@ -11,7 +11,7 @@ use switchboard_nodes::shares::{accounts_of, in_states, nodes_of, serves, spread
 use switchboard_nodes::streams::FeedReader;
 use switchboard_nodes::{Agency, Load, Site, signal};
 use switchboard_tests::house::{assistant, trunk};
-use switchboard_tests::server::{Server, call};
+use switchboard_tests::server::{Server, call, send};
 
 /// Leads that are made between two events.
 const BETWEEN: usize = 20;
@@ -74,6 +74,33 @@ fn any_node_takes_what_is_for_another() {
         let url = format!("{}/api/user/assistant", nodes[(number + 1) % 2].text("url"));
         let (status, refused) = call("POST", &url, &agency.key, Some(&assistant()));
         assert_eq!(status, 403, "it has one: {refused}");
+    }
+}
+
+/// The rows of the next account may be another node's, and again another's once the password of this one is hashed.
+#[test]
+fn accounts_made_at_once_are_each_made_at_the_first_try() {
+    let site = Site::new();
+    let nodes = ["first", "second", "third"].map(|name| site.node(name));
+    spread(&site, &nodes.each_ref());
+    let token = nodes[0].text("admin_token");
+    let made = std::thread::scope(|scope| {
+        let of = |number: usize| {
+            let (node, key) = (nodes[number % nodes.len()].text("url"), format!("once-{number}"));
+            let body = json!({ "email": format!("agency{number}@example.com") }).to_string();
+            let headers = [("idempotency-key", &*key)];
+            let (status, _, answer) = send("POST", &format!("{node}/admin/accounts"), token, &headers, body.clone());
+            assert_eq!(status, 201, "{}", String::from_utf8_lossy(&answer));
+            let (status, _, again) = send("POST", &format!("{node}/admin/accounts"), token, &headers, body);
+            assert!(status == 409 && String::from_utf8_lossy(&again).contains("showed a token"), "{status}");
+            serde_json::from_slice::<Value>(&answer).expect("JSON")["id"].as_u64().expect("an id")
+        };
+        let threads: Vec<_> = (0..ACCOUNTS).map(|number| scope.spawn(move || of(number))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("it is made")).collect::<BTreeSet<u64>>()
+    });
+    assert_eq!(made.len(), ACCOUNTS, "each has an id of its own");
+    for id in made {
+        nodes[0].ask("GET", &format!("/admin/accounts/{id}"), token, None);
     }
 }
 
