@@ -208,8 +208,9 @@ impl Host {
 
     /// Executes a request that may change something through the writer, again after each set of answers it asked for.
     ///
-    /// The error is the request that is another writer's. What a `follower` may see of it goes out while it waits for answers. A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is dropped
-    /// while it is parked or queued, before it takes a call or an event that nobody would receive.
+    /// The error is the request that is another writer's. What a `follower` may see of it goes out while it waits for
+    /// answers. A parked request is woken by news of its topic. When `gone` fires because its caller went away, it is
+    /// dropped while it is parked or queued, before it takes a call or an event that nobody would receive.
     pub async fn write(
         &self,
         request: Request,

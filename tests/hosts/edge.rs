@@ -2,13 +2,13 @@
 
 use serde_json::json;
 use switchboard_core::account::token::{Token, TokenKind};
-use switchboard_core::http::request::Method;
-use switchboard_core::remote::wire::{CommitCall, ReadCall, WireMessage};
+use switchboard_core::http::request::{Body, Door, Method, Request};
+use switchboard_core::remote::wire::{CommitCall, PassCall, ReadCall, WireMessage};
 use switchboard_core::remote::{Do, NodeEvent};
 use switchboard_core::service::Service;
 use switchboard_tests::edge::{EdgeNode, STORE_TOKEN, visit};
 
-use crate::server::{Folder, Server, call};
+use crate::server::{Folder, Server, call, send};
 
 fn tool(name: &str) -> Vec<u8> {
     json!({ "name": name, "description": "d", "endpoint": "https://tools.example/x", "method": "GET" })
@@ -153,6 +153,29 @@ fn the_protocol_is_closed_without_its_token_and_names_what_is_wrong() {
     let closed = Folder::new();
     let closed = Server::start(&closed.path("data"), &[]);
     assert_eq!(call("POST", &format!("{}/store/read", closed.text("url")), STORE_TOKEN, None).0, 404);
+}
+
+#[test]
+fn the_region_says_how_long_the_body_is_that_a_passed_head_stands_for() {
+    let folder = Folder::new();
+    let server = start(&folder);
+    let (url, authorization) = (server.text("url"), format!("Bearer {}", server.text("api_key")));
+    let headers = Vec::from([("authorization", authorization.into_bytes()), ("accept", b"text/csv".to_vec())]);
+    let asked = |method| {
+        let target = "/user/leads".to_owned();
+        let headers = headers.clone();
+        let request = Request { method, target, headers, body: Body::None, peer: None, door: Door::Main };
+        let message = PassCall { request, rates: Vec::new() }.to_bytes();
+        let sent = [&u32::try_from(message.len()).expect("a short one").to_be_bytes()[..], &message].concat();
+        let (release, media) = (Service::version(), "application/octet-stream");
+        let own = [("switchboard-release", &*release), ("content-type", media)];
+        send("POST", &format!("{url}/store/pass"), STORE_TOKEN, &own, sent)
+    };
+    let (status, _, body) = asked(Method::Get);
+    assert!(status == 200 && !body.is_empty());
+    let (status, head, nothing) = asked(Method::Head);
+    let length = format!("\"switchboard-length\": \"{}\"", body.len());
+    assert!(status == 200 && nothing.is_empty() && head.contains(&length), "{status} {head}");
 }
 
 #[test]

@@ -49,8 +49,8 @@ pub fn begin(root: Scope<'_>) -> Result<(), Stop> {
     if root::space_of(root, number).is_here() { Ok(()) } else { Err(Stop::Elsewhere(number)) }
 }
 
-/// Allots the count of an account; not always the next one: while this one's password was hashed, another writer may have
-/// got that, and the rows of the one after it may be a third one's.
+/// Allots the count of an account; not always the next one: while this one's password was hashed, another writer may
+/// have got that, and the rows of the one after it may be a third one's.
 fn allot(root: Scope<'_>, now: Timestamp) -> Result<(u32, Timestamp), Stop> {
     let mut ledger = Ledger::load(root)?;
     let mut allotted = ledger.next(Kind::Account, now)?;

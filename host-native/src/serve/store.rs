@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use hyper::header::HeaderValue;
+use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::http::request;
-use hyper::{Method, Response, StatusCode};
-use switchboard_core::http::request::{Body, Door};
+use hyper::{Response, StatusCode};
+use switchboard_core::http::request::{Body, Door, Method};
 use switchboard_core::limits::remote::{HEAD_BYTES_MAX, MESSAGE_BYTES_MAX};
 use switchboard_core::remote::wire::{CommitCall, PassCall, ReadCall, WireError, WireMessage};
 use switchboard_core::service::Service;
@@ -29,6 +29,10 @@ const RELEASE: &str = "switchboard-release";
 
 /// Response header that marks the refusal of a message, not the answer to a passed request.
 const REFUSED: &str = "switchboard-store";
+
+/// Response header for the length of the body that the answer to a passed `HEAD` stands for: the answer to the message
+/// itself has none.
+const LENGTH: &str = "switchboard-length";
 
 /// What another writer has the rows for.
 pub enum Other {
@@ -99,7 +103,7 @@ async fn carry_out(
     if !host.edge.is_some_and(|token| token.fits(shown)) {
         return Err(Refused::Token.into());
     }
-    if head.method != Method::POST {
+    if head.method != hyper::Method::POST {
         return Err(Refused::Method.into());
     }
     if head.headers.get(RELEASE).is_none_or(|release| release.as_bytes() != Service::version().as_bytes()) {
@@ -155,8 +159,13 @@ async fn pass(front: &Front, host: &Arc<Host>, mut body: Coming) -> Result<Respo
     let taken = tokio::time::timeout(BODY, take_head(&mut body)).await;
     let head = taken.map_err(|_| Refused::Malformed("cut"))??;
     let PassCall { request, rates } = PassCall::from_bytes(&head).map_err(Refused::Malformed)?;
+    let is_head = request.method == Method::Head;
     let carried = carry(front, host, request, body, RateDecisions::of(rates)).await;
-    carried.map_err(|handed| Unanswered::Other(Other::Request(handed)))
+    let mut response = carried.map_err(|handed| Unanswered::Other(Other::Request(handed)))?;
+    if is_head && let Some(length) = response.headers_mut().remove(CONTENT_LENGTH) {
+        response.headers_mut().insert(LENGTH, length);
+    }
+    Ok(response)
 }
 
 /// Reads the head of a passed request: its length (u32 BE), then the message.

@@ -23,6 +23,8 @@ pub struct Framed {
 
 /// Response header by which the region refuses the message itself, rather than the request inside it.
 const REFUSED: &str = "switchboard-store";
+/// Response header in which the region says how long the body is that the answer to `HEAD` stands for.
+const LENGTH: &str = "switchboard-length";
 
 /// Headers of one connection rather than the message (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 9] = [
@@ -71,7 +73,13 @@ pub fn to_region(settings: &EdgeSettings, length: Option<u64>) -> Fields {
 }
 
 /// Returns the headers of the region's answer that are forwarded to the client.
-pub fn from_region(mut fields: Fields) -> Fields {
+pub fn from_region(mut fields: Fields, method: Method) -> Fields {
+    if method == Method::Head {
+        // That of the message itself, which has no body.
+        fields.retain(|(name, _)| !name.eq_ignore_ascii_case("content-length"));
+        let told = fields.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(LENGTH));
+        told.into_iter().for_each(|(name, _)| *name = "content-length".to_owned());
+    }
     let mut named = Vec::new();
     for (name, value) in &fields {
         if name.eq_ignore_ascii_case("connection") {
@@ -164,7 +172,10 @@ mod tests {
     #[test]
     fn what_concerns_a_connection_stays_with_it() {
         let sent = [("Connection", "close, X-Hop"), ("x-hop", "1"), ("etag", "e"), ("Transfer-Encoding", "chunked")];
-        assert_eq!(from_region(fields(&sent)), fields(&[("etag", "e")]));
+        assert_eq!(from_region(fields(&sent), Method::Get), fields(&[("etag", "e")]));
+        let framed = fields(&[("Content-Length", "0"), ("switchboard-length", "698")]);
+        assert_eq!(from_region(framed, Method::Head), fields(&[("content-length", "698")]));
+        assert_eq!(from_region(fields(&[("content-length", "0")]), Method::Head), Fields::new());
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Exchange {
     /// Forwards the region's answer unchanged.
     fn forward(self, response: &IncomingResponse, method: Method) {
         let status = response.status();
-        let headers = from_region(response.headers().entries());
+        let headers = from_region(response.headers().entries(), method);
         match self.begin(status, &headers) {
             Some(sending) if has_body(status, method) => sending.pour(&mut Receiving::of_response(response)),
             Some(sending) => sending.finish(),

@@ -92,7 +92,7 @@ impl Shell for Service {
 /// Forwards the region's answer unchanged: the host moves its body without this component.
 fn forward(response: Response, method: Method) -> Response {
     let status = response.get_status_code();
-    let headers = fields(&from_region(response.get_headers().copy_all()));
+    let headers = fields(&from_region(response.get_headers().copy_all(), method));
     let (stream, end) = consume(response);
     let (response, _) = Response::new(headers, has_body(status, method).then_some(stream), end);
     set_status!(response, status);

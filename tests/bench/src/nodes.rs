@@ -1,7 +1,8 @@
 //! Nodes over PostgreSQL: their reads beside those of a store on disk, their creates beside bare commits of the same rows,
-//! what one passes on to another, two beside one, and what a PostgreSQL that is far away costs.
+//! what one passes on to another, two beside one, what broken connections cost, and a PostgreSQL that is far away.
 
 mod bare;
+mod breaks;
 mod calls;
 mod far;
 mod lanes;
@@ -90,6 +91,7 @@ pub fn print() -> Result<bool, Failed> {
     claims.extend(creates(&embedded, &stock, &source, &site, &inner, &bare)?);
     claims.extend(several(&folder.0, &site, inner, &bare)?);
     claims.extend(calls::calls(&folder.0, &site)?);
+    claims.push(breaks::breaks(&site)?);
     let alone = commits(&source.data, &[call(&source.key, BODY)], 1, ALONE)?;
     claims.extend(far::far(&folder.0, &site.instance, &alone)?);
     Ok(tell(&claims)?)

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 /// Asks one question at a time: its answer is for all who came before it was asked.
 #[derive(Default)]
 pub(super) struct Coalescer {
-    /// Coalescer that were asked so far.
+    /// Questions that were asked so far.
     asked: AtomicU64,
     /// The number of the last one that had an answer.
     answered: Mutex<u64>,
