@@ -13,7 +13,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { Egress } from "../examples/node/egress.js";
-import { ASSISTANT } from "../examples/page/samples.js";
+import { ASSISTANT } from "../examples/page/playground/samples.js";
 
 const DENO_FLAGS = ["--allow-net", "--allow-read", "--allow-write", "--allow-env", "--unstable-no-legacy-abort"];
 const EXAMPLES = {

@@ -4,6 +4,7 @@
 //! random histories are played; `script FILE` writes the script and plays nothing, `measure` prints the cost of a step
 //! across the component boundary.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use std::time::Instant;
 
 use switchboard::store::Store;
 use switchboard_claims::{Claim, tell};
+use switchboard_core::key;
 use switchboard_proof::agree::{Hosts, over};
 use switchboard_proof::said::Transcript;
 use switchboard_proof::script::Script;
@@ -142,7 +144,7 @@ impl Run {
         let program = self.program("wasmtime")?;
         let native = Native::start(&self.script.settings, folder);
         let served = Served::wasmtime(&program, version, &self.script.settings, &native.url())?;
-        Ok(native.play(&self.script, &served.url()))
+        Ok(with_addresses(native.play(&self.script, &served.url())))
     }
 
     fn player(&self, name: &str, before: &[&str], after: &[&str], folder: &Path) -> Played {
@@ -157,6 +159,26 @@ impl Run {
         };
         player.play(&self.script, folder)
     }
+}
+
+/// Gives visits and logins the address that those of other hosts have: one of `wasi:http` is not told where its clients
+/// are, and counts all of them for one address.
+fn with_addresses(mut played: Transcript) -> Transcript {
+    let (nobody, here) = ([0; 16], Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets());
+    for (key, value) in &mut played.rows {
+        let Some(space) = key::space_of(key) else { continue };
+        if key::table_of(&key::visit(space, 0, &nobody)).is_some_and(|visits| visits.contains(key)) {
+            key.last_chunk_mut().filter(|address| **address == nobody).into_iter().for_each(|address| *address = here);
+        } else if *key == key::logins(space) {
+            // The times of failures, then the address and the time of each login.
+            let known = 1 + 8 * usize::from(value[0]);
+            for login in value[known..].chunks_mut(24).filter(|login| login.starts_with(&nobody)) {
+                login[..nobody.len()].copy_from_slice(&here);
+            }
+        }
+    }
+    played.rows.sort();
+    played
 }
 
 /// Plays random histories on all cores.
