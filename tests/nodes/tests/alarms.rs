@@ -68,7 +68,7 @@ fn a_database_that_keeps_commits_no_more_gets_none() {
     let (node, log, agency) = serving(&site);
     let role = &site.login.name;
     let run = |sql: &str| site.instance.run_in("calls", sql).expect("it is done");
-    let cut = || run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard'");
+    let cut = || site.instance.disconnect("switchboard").expect("it is done");
     run(&format!("ALTER ROLE {role} SET synchronous_commit = off"));
     assert_eq!(write(&node, &agency.key), 201);
     cut();

@@ -61,12 +61,17 @@ impl Instance {
 
     /// Cancels the statements of an application's backends that wait for this event; returns how many.
     pub fn cancel(&self, application_name: &str, wait_event: &str) -> Result<usize, String> {
-        self.end("pg_cancel_backend", application_name, wait_event)
+        self.end("pg_cancel_backend", &chosen(application_name, wait_event))
     }
 
     /// Terminates an application's backends that wait for this event; returns how many.
     pub fn terminate(&self, application_name: &str, wait_event: &str) -> Result<usize, String> {
-        self.end("pg_terminate_backend", application_name, wait_event)
+        self.end("pg_terminate_backend", &chosen(application_name, wait_event))
+    }
+
+    /// Terminates all backends of an application; returns how many.
+    pub fn disconnect(&self, application_name: &str) -> Result<usize, String> {
+        self.end("pg_terminate_backend", &of_application(application_name))
     }
 
     /// Runs statements as a superuser in a database, on a connection of their own.
@@ -83,15 +88,20 @@ impl Instance {
         count.ok_or_else(|| format!("{table} has no number of rows"))
     }
 
-    fn end(&self, function: &str, application_name: &str, wait_event: &str) -> Result<usize, String> {
-        let chosen = chosen(application_name, wait_event);
+    fn end(&self, function: &str, chosen: &str) -> Result<usize, String> {
         let ended = format!("SELECT count(*) FILTER (WHERE {function}(pid)) FROM pg_stat_activity WHERE {chosen}");
         self.value(&ended)?.parse().map_err(|_| "a count is a number".into())
     }
 }
 
 fn chosen(application_name: &str, wait_event: &str) -> String {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-    let [application, event] = [quoted(application_name), quoted(wait_event)];
-    format!("application_name = {application} AND wait_event = {event} AND pid <> pg_backend_pid()")
+    format!("{} AND wait_event = {}", of_application(application_name), quoted(wait_event))
+}
+
+fn of_application(name: &str) -> String {
+    format!("application_name = {} AND pid <> pg_backend_pid()", quoted(name))
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }

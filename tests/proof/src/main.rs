@@ -167,8 +167,10 @@ fn with_addresses(mut played: Transcript) -> Transcript {
     let (nobody, here) = ([0; 16], Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets());
     for (key, value) in &mut played.rows {
         let Some(space) = key::space_of(key) else { continue };
-        if key::table_of(&key::visit(space, 0, &nobody)).is_some_and(|visits| visits.contains(key)) {
-            key.last_chunk_mut().filter(|address| **address == nobody).into_iter().for_each(|address| *address = here);
+        let visits = key::table_of(&key::visit(space, 0, &nobody));
+        if visits.is_some_and(|visits| visits.contains(key)) && key.ends_with(&nobody) {
+            let address = key.len() - nobody.len();
+            key[address..].copy_from_slice(&here);
         } else if *key == key::logins(space) {
             // The times of failures, then the address and the time of each login.
             let known = 1 + 8 * usize::from(value[0]);

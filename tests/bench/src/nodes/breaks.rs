@@ -12,18 +12,16 @@ use crate::writes::BODY;
 
 /// Pause between two breaks.
 const APART: Duration = Duration::from_millis(150);
-/// Breaks every connection of every node.
-const BREAK: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard'";
 
 /// Has one client create calls meanwhile; each of them is answered with success.
 pub fn breaks(site: &Site) -> Result<Claim, Failed> {
     let (over, key) = (AtomicBool::new(false), site.first.key.clone());
     let (figures, broken) = std::thread::scope(|scope| {
         let breaking = scope.spawn(|| {
-            let (session, mut times) = (site.instance.session()?, 0);
+            let mut times = 0;
             while !over.load(Ordering::Acquire) {
                 std::thread::sleep(APART);
-                times += u32::from(!session.run(BREAK)?.is_empty());
+                times += u32::from(site.instance.disconnect("switchboard")? > 0);
             }
             Ok::<_, String>(times)
         });
