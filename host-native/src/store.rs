@@ -18,7 +18,7 @@ use redb::StorageBackend;
 use switchboard_core::budget::LOADS;
 use switchboard_core::key::{self, Key, Space};
 use switchboard_core::store::{Change, usage};
-use switchboard_core::view::Read;
+use switchboard_core::view::{Read, Stop};
 
 use crate::room::{Holder, Room};
 use crate::seal::Seal;
@@ -42,6 +42,8 @@ pub enum StoreError {
     DiskFull(String),
     /// Shared rows were changed by others since the commit was decided: [`Store::load`], and decide again.
     Outdated,
+    /// It cannot be reached, or others have its rows: another try may succeed.
+    Unavailable(String),
     /// Anything else.
     Failed(String),
 }
@@ -49,7 +51,7 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::DiskFull(text) | Self::Failed(text) => f.write_str(text),
+            Self::DiskFull(text) | Self::Unavailable(text) | Self::Failed(text) => f.write_str(text),
             Self::Outdated => f.write_str("rows that it was decided over were changed meanwhile"),
         }
     }
@@ -61,6 +63,17 @@ impl StoreError {
     /// Creates an error from what failed and why.
     pub fn of(what: &str, error: &dyn fmt::Display) -> Self {
         Self::Failed(format!("{what}: {error}"))
+    }
+
+    /// Creates an error that another try may not meet, from what failed and why.
+    pub fn unavailable(what: &str, error: &dyn fmt::Display) -> Self {
+        Self::Unavailable(format!("{what}: {error}"))
+    }
+
+    /// Creates an error from what failed, and why it was stopped.
+    pub fn stopped(what: &str, stop: &Stop) -> Self {
+        let why = format!("{stop:?}");
+        if *stop == Stop::Failed { Self::unavailable(what, &why) } else { Self::of(what, &why) }
     }
 }
 
@@ -238,7 +251,7 @@ impl Store {
             return Ok(self);
         }
         let changes = usage::count(&self.whole()?.view(None))
-            .map_err(|stop| StoreError::of("what accounts store cannot be counted", &format!("{stop:?}")))?;
+            .map_err(|stop| StoreError::stopped("what accounts store cannot be counted", &stop))?;
         if !changes.is_empty() {
             self.commit(&changes)?;
         }

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use switchboard::serve::{self, Entrance, Front, Routes};
 use switchboard::settings::ReadsName;
 use switchboard::store::{Cluster, ClusterEvent, ClusterEvents, LaneId, Store, StoreEnd};
+use switchboard_core::http::reply::Reply;
 use switchboard_core::seed::Seed;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
@@ -16,7 +17,7 @@ use tokio::task::block_in_place;
 use tokio::time::timeout;
 
 use super::Failed;
-use super::reign::Reign;
+use super::reign::{self, Reign};
 use super::run::{Process, Signals, WriterThread, bind};
 use super::simulated::{BuiltInEngine, SimulatedEngine};
 
@@ -132,7 +133,7 @@ impl Node<'_> {
         }
     }
 
-    fn announce(&mut self, secrets: Option<&switchboard_core::http::reply::Reply>) -> Result<(), Failed> {
+    fn announce(&mut self, secrets: Option<&Reply>) -> Result<(), Failed> {
         if secrets.is_some() || !self.is_announced {
             self.is_announced = true;
             self.process.announce(self.address, secrets)?;
@@ -143,15 +144,14 @@ impl Node<'_> {
     /// Serves the accounts of a lane.
     async fn begin(&mut self, store: Store) -> Result<(), Failed> {
         let lane = store.lane().ok_or("a node has lanes")?;
-        let heir = block_in_place(|| Reign::host(self.process, store, self.engine.as_ref()))?;
-        let (reign, secrets) = match Reign::begin(heir, &self.front).await {
+        let (reign, secrets) = match self.reign(store).await {
             Ok(begun) => begun,
-            Err(error) if error.is_passing() => {
-                // As if its node had died: it is taken again, by this one or another.
-                tracing::warn!("accounts that this node took are given up: their store cannot be written");
+            Err(error) if reign::is_passing(&error) => {
+                // As if its node had died: they are taken again, by this one or another.
+                tracing::warn!(%error, "accounts that this node took are given up");
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         tracing::info!("this node serves");
         let (ended, tell_end) = (reign.ended(), self.tell_end.clone());
@@ -161,6 +161,12 @@ impl Node<'_> {
             self.attached = Some(engine.attach(&self.process.settings, self.address)?);
         }
         self.announce(secrets.as_ref())
+    }
+
+    /// Begins to serve a store; returns the owner's secrets if it was empty.
+    async fn reign(&self, store: Store) -> Result<(Reign, Option<Reply>), Failed> {
+        let heir = block_in_place(|| Reign::host(self.process, store, self.engine.as_ref()))?;
+        Ok(Reign::begin(heir, &self.front).await?)
     }
 
     /// Takes notice of a lane that has ended.

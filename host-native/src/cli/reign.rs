@@ -11,7 +11,7 @@ use switchboard::seal::Seal;
 use switchboard::send::Outside;
 use switchboard::serve::Front;
 use switchboard::settings::ServeSettings;
-use switchboard::store::{LaneId, Store, StoreEnd};
+use switchboard::store::{LaneId, Store, StoreEnd, StoreError};
 use switchboard::vault::Vault;
 use switchboard::writer::Failure;
 use switchboard_core::egress::Filter;
@@ -45,13 +45,6 @@ pub struct Reign {
 #[derive(Debug)]
 pub struct FirstStartFailed(Failure);
 
-impl FirstStartFailed {
-    /// Whether the store cannot be written now.
-    pub fn is_passing(&self) -> bool {
-        self.0 == Failure::Unavailable
-    }
-}
-
 impl fmt::Display for FirstStartFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the first start failed: {:?}", self.0)
@@ -59,6 +52,15 @@ impl fmt::Display for FirstStartFailed {
 }
 
 impl Error for FirstStartFailed {}
+
+/// Returns whether a host did not begin to serve since its store was not reached, or is another node's: it may be there
+/// later.
+pub fn is_passing(error: &Failed) -> bool {
+    match error.downcast_ref() {
+        Some(FirstStartFailed(failure)) => *failure == Failure::Unavailable,
+        None => matches!(error.downcast_ref(), Some(StoreError::Unavailable(_))),
+    }
+}
 
 impl Reign {
     /// Prepares a host over a store. It may wait for the store.

@@ -225,7 +225,7 @@ impl Drop for Postgres {
 impl Node {
     /// Ends the node: it answers and writes nothing any more.
     fn end(&self, why: StoreEnd) -> StoreError {
-        let error = StoreError::of("this node has ended", &why);
+        let error = ended(&why);
         self.end_once(why);
         error
     }
@@ -241,14 +241,14 @@ impl Node {
 
     fn confirm(&self) -> Result<(), StoreError> {
         if let Some(why) = &*self.ended.borrow() {
-            return Err(StoreError::of("this node has ended", why));
+            return Err(ended(why));
         }
-        if self.lease.holds() { Ok(()) } else { Err(StoreError::Failed("the database is not reached".into())) }
+        if self.lease.holds() { Ok(()) } else { Err(StoreError::Unavailable("the database is not reached".into())) }
     }
 
     /// Makes a connection for one task.
     async fn link(&self) -> Result<DatabaseLink, StoreError> {
-        DatabaseLink::to(&self.target).await.map_err(failed("the store cannot be opened"))
+        DatabaseLink::to(&self.target).await.map_err(|error| error.of("the store cannot be opened"))
     }
 
     /// Commits changes that were decided after this change of shared rows; `lane` is the right to do so. Returns the last
@@ -273,7 +273,7 @@ impl Node {
             Err(Uncommitted::Replaced) if self.rows.read().at.shared != after => Err(StoreError::Outdated),
             Err(Uncommitted::Unknown(why)) => {
                 lane.unsettled = Some(Unsettled { changes, mark });
-                Err(StoreError::of("what became of a commit is not known", &why))
+                Err(StoreError::unavailable("what became of a commit is not known", &why))
             }
             Err(uncommitted) => Err(self.failed(uncommitted).await),
         }
@@ -303,13 +303,22 @@ impl Node {
             Uncommitted::Outdated => StoreError::Outdated,
             Uncommitted::Strange(why) => self.end(StoreEnd::Broken(format!("the database is not what it was: {why}"))),
             Uncommitted::Refused(why) => StoreError::of("the database refused a commit", &why),
-            Uncommitted::Unknown(why) => StoreError::of("what became of a commit is not known", &why),
+            Uncommitted::Unknown(why) => StoreError::unavailable("what became of a commit is not known", &why),
         }
     }
 
     fn apply(&self, changes: Vec<Change>, mark: Option<Id>, seq: i64) {
         self.rows.write().apply(changes, mark, seq);
         self.seq.send_replace(seq);
+    }
+}
+
+/// Returns the error of a node that has ended.
+fn ended(why: &StoreEnd) -> StoreError {
+    let what = "this node has ended";
+    match why {
+        StoreEnd::Replaced => StoreError::unavailable(what, why),
+        StoreEnd::Broken(_) => StoreError::of(what, why),
     }
 }
 

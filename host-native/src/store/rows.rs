@@ -72,7 +72,7 @@ pub(super) fn shown_stored(picture: &dyn Picture, visit: &mut StoredVisitor<'_>)
 }
 
 fn unread(stop: &Stop) -> StoreError {
-    StoreError::of("the store cannot be read", &format!("{stop:?}"))
+    StoreError::stopped("the store cannot be read", stop)
 }
 
 /// Rate limits and load of the host, as one exchange sees them.

@@ -61,6 +61,21 @@ fn a_standby_that_is_no_longer_waited_for_is_told() {
     assert_eq!(write(&node, &agency.key), 201, "it goes on");
 }
 
+/// What it takes accounts by is there, and what it reads on to serve them is not.
+#[test]
+fn a_node_that_loses_the_database_while_it_takes_accounts_goes_on() {
+    let site = Site::new();
+    let proxy = Proxy::open(site.instance.address(), 0).expect("a proxy");
+    let (node, log) = site.node_telling("node", proxy.address());
+    let agency = Agency::of(&node);
+    proxy.refuse();
+    // Whoever looks finds that the accounts are nobody's.
+    site.value("UPDATE switchboard.lane SET dead = true");
+    log.says("the rows were not given up");
+    proxy.heal().expect("it goes on");
+    wait("it does not serve", || write(&node, &agency.key) == 201);
+}
+
 /// A role that does not wait for the disk is seen with the next connection; those that are open wait as before.
 #[test]
 fn a_database_that_keeps_commits_no_more_gets_none() {

@@ -272,9 +272,7 @@ pub(super) fn living(node: Node, driver: &Driver) -> Postgres {
 
 /// Checks the database and this machine's clock; returns the secret of the nodes.
 async fn joined(target: &DatabaseTarget, presence: &Presence) -> Result<String, StoreError> {
-    let link = DatabaseLink::to(target)
-        .await
-        .map_err(|error| StoreError::of(WHAT, &format!("{}: {error}", target.shown())))?;
+    let link = DatabaseLink::to(target).await.map_err(|error| error.of(&format!("{WHAT}: {}", target.shown())))?;
     schema::check(&link.client).await?;
     compare_clocks(&link.client).await?;
     presence.show(&link).await.map_err(|error| recut::refused(&error))?;

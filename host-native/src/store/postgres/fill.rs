@@ -14,7 +14,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
 use super::fence::Uncommitted;
-use super::link::told;
+use super::link::{self, told};
 use super::whole::Whole;
 use super::{DOUBT, Postgres, place, seals};
 use crate::seal::KeyId;
@@ -44,7 +44,7 @@ enum Outcome {
 }
 
 fn failed(error: &Error) -> StoreError {
-    StoreError::of(WHAT, &told(error))
+    link::refused(WHAT, error)
 }
 
 impl DatabaseFill {

@@ -13,6 +13,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, Error, NoTls, Row, Statem
 use super::fence::Id;
 use super::schema;
 use super::target::{DatabaseTarget, DatabaseWay};
+use crate::store::StoreError;
 
 /// How long making a connection and setting it up may take, in all.
 const MADE: Duration = Duration::from_secs(4);
@@ -116,6 +117,16 @@ pub(super) enum LinkError {
     Refused(Error),
 }
 
+impl LinkError {
+    /// Returns it as an error of the store, from what failed.
+    pub fn of(&self, what: &str) -> StoreError {
+        match self {
+            Self::Late => StoreError::unavailable(what, self),
+            Self::Refused(error) => refused(what, error),
+        }
+    }
+}
+
 impl std::fmt::Display for LinkError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -123,6 +134,21 @@ impl std::fmt::Display for LinkError {
             Self::Refused(error) => f.write_str(&told(error)),
         }
     }
+}
+
+/// Returns an error as one of the store, from what failed.
+pub(super) fn refused(what: &str, error: &Error) -> StoreError {
+    let why = told(error);
+    if is_passing(error) { StoreError::unavailable(what, &why) } else { StoreError::of(what, &why) }
+}
+
+/// Returns whether an error is of the connection, or of a database that starts, stops, is full or only read: another try
+/// may succeed.
+fn is_passing(error: &Error) -> bool {
+    error.code().is_none_or(|code| {
+        let class = code.code().get(..2).unwrap_or_default();
+        ["08", "40", "53", "57"].contains(&class) || *code == SqlState::READ_ONLY_SQL_TRANSACTION
+    })
 }
 
 /// Returns an error with what the database says of it, and with what can be done about it.

@@ -8,11 +8,11 @@ use tokio_postgres::{Client, Error, Row};
 
 use super::cluster::SILENCE;
 use super::fence::Id;
-use super::link::{DatabaseLink, id_in, told};
+use super::link::{self, DatabaseLink, id_in};
 use super::lookout::{LANES, SLOTS, living, mapped};
 use super::map::SlotMap;
 use super::target::DatabaseTarget;
-use crate::store::{StoreError, failed};
+use crate::store::StoreError;
 
 const WHAT: &str = "the nodes cannot be looked at";
 /// Processes that have shown themselves, and whether each is silent.
@@ -101,7 +101,7 @@ impl StoreNodes {
     }
 
     async fn link(&self) -> Result<DatabaseLink, StoreError> {
-        DatabaseLink::to(&self.target).await.map_err(failed(WHAT))
+        DatabaseLink::to(&self.target).await.map_err(|error| error.of(WHAT))
     }
 }
 
@@ -133,5 +133,5 @@ impl NodeSign {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is mapped over errors")]
 fn unread(error: Error) -> StoreError {
-    StoreError::of(WHAT, &told(&error))
+    link::refused(WHAT, &error)
 }

@@ -83,7 +83,7 @@ impl Node {
     /// Confirms what was read before: a sign of life that is acknowledged now says that the rows were this lane's, whatever
     /// clocks do. One sign is for all who came before it was given.
     pub async fn confirm_read(&self) -> Result<(), StoreError> {
-        let unheard = || StoreError::Failed("the database does not confirm a read".into());
+        let unheard = || StoreError::Unavailable("the database does not confirm a read".into());
         let signed = self.confirmations.run(async || self.sign().await.map(drop).ok_or_else(unheard));
         tokio::time::timeout(DOUBT, signed).await.unwrap_or_else(|_| Err(unheard()))
     }

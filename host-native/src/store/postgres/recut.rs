@@ -7,7 +7,7 @@ use tokio_postgres::{Client, Error, Transaction};
 
 use super::cluster::Presence;
 use super::fence::{Id, draw};
-use super::link::told;
+use super::link;
 use super::load;
 use super::lookout::Living;
 use super::place::Slots;
@@ -60,7 +60,7 @@ pub(super) enum Recut {
 }
 
 pub(super) fn refused(error: &Error) -> StoreError {
-    StoreError::of(WHAT, &told(error))
+    link::refused(WHAT, error)
 }
 
 /// Ends lanes, and makes one of at most `most` free slots for a node.

@@ -4,7 +4,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use super::fence::draw;
-use super::link::{DatabaseLink, told};
+use super::link::{self, DatabaseLink, told};
 use super::place::SLOTS;
 use super::target::DatabaseTarget;
 use crate::store::StoreError;
@@ -39,12 +39,10 @@ CREATE TABLE switchboard.meta (name text PRIMARY KEY, value text NOT NULL);
 /// Makes the tables, unless they are there; returns whether they were missing. The role needs the right to make a schema.
 pub(super) async fn init(target: &DatabaseTarget) -> Result<bool, StoreError> {
     let what = "the tables cannot be made";
-    let mut link = DatabaseLink::to(target)
-        .await
-        .map_err(|error| StoreError::of(what, &format!("{}: {error}", target.shown())))?;
+    let mut link = DatabaseLink::to(target).await.map_err(|error| error.of(&format!("{what}: {}", target.shown())))?;
     let random = || Ok::<_, StoreError>(format!("{:032x}", u128::from_be_bytes(draw()?)));
     let (store, secret) = (random()?, random()?);
-    let is_made = made(&mut link.client, &store, &secret).await.map_err(|error| StoreError::of(what, &told(&error)))?;
+    let is_made = made(&mut link.client, &store, &secret).await.map_err(|error| link::refused(what, &error))?;
     if !is_made {
         // Those that are there may be of another program.
         check(&link.client).await?;
@@ -73,7 +71,7 @@ async fn made(client: &mut Client, store: &str, secret: &str) -> Result<bool, Er
 }
 
 fn unread(error: &Error) -> StoreError {
-    StoreError::of(WHAT, &told(error))
+    link::refused(WHAT, error)
 }
 
 /// Refuses a database that would lose what it says it has; the error is a phrase. Whatever is set later, commits of this

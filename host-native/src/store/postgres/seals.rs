@@ -2,7 +2,7 @@
 
 use tokio_postgres::{Client, Error};
 
-use super::link::told;
+use super::link;
 use crate::seal::KeyId;
 use crate::store::StoreError;
 use crate::store::backend::SealState;
@@ -36,5 +36,5 @@ pub(super) async fn note(client: &Client, seals: Vec<(KeyId, SealState)>) -> Res
 }
 
 fn refused(error: &Error) -> StoreError {
-    StoreError::of(WHAT, &told(error))
+    link::refused(WHAT, error)
 }

@@ -9,7 +9,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row};
 
-use super::link::{DatabaseLink, told};
+use super::link::{self, DatabaseLink, told};
 use super::place::{self, SLOTS, Slots};
 use super::target::DatabaseTarget;
 use super::{load, schema, seals};
@@ -103,9 +103,9 @@ impl Whole {
     }
 
     async fn with(target: &DatabaseTarget, handle: Handle, begun: &str) -> Result<Self, StoreError> {
-        let failed = |error: &dyn std::fmt::Display| StoreError::of(WHAT, &format!("{}: {error}", target.shown()));
-        let link = DatabaseLink::to(target).await.map_err(|error| failed(&error))?;
-        link.client.batch_execute(begun).await.map_err(|error| failed(&told(&error)))?;
+        let what = format!("{WHAT}: {}", target.shown());
+        let link = DatabaseLink::to(target).await.map_err(|error| error.of(&what))?;
+        link.client.batch_execute(begun).await.map_err(|error| link::refused(&what, &error))?;
         Ok(Self { link, handle, _own: None, accounts: OnceLock::new(), queues: Default::default() })
     }
 
