@@ -16,8 +16,8 @@ use crate::server::Server;
 use crate::turns::{Turns, middle};
 use crate::writes::{BODY, GROUP};
 
-/// Delay of what comes back; the timer that keeps it has ticks of a millisecond. What it makes of it is measured.
-const DELAY: Duration = Duration::from_micros(500);
+/// Delay of what comes back.
+const DELAY: Duration = Duration::from_micros(2_500);
 /// The link draws nothing.
 const SEED: u64 = 0;
 /// How often one thing after the other is done.

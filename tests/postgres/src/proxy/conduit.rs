@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use super::Shared;
@@ -180,7 +181,7 @@ impl Conduit {
 
     async fn write(&self, flow: Flow, mut from: mpsc::Receiver<Chunk>, mut to: WriteHalf<'_>) -> Result<(), Cut> {
         while let Some((due, chunk)) = from.recv().await {
-            sleep_until(due).await;
+            wait_until(due).await;
             if chunk.is_empty() {
                 return Err(Cut);
             }
@@ -189,5 +190,13 @@ impl Conduit {
         }
         to.shutdown().await?;
         Ok(())
+    }
+}
+
+/// Waits until a moment on a thread of its own: ticks of the runtime's timer, of a millisecond, would decide what comes late.
+async fn wait_until(due: Instant) {
+    let left = due.saturating_duration_since(Instant::now());
+    if !left.is_zero() {
+        let _ = spawn_blocking(move || std::thread::sleep(left)).await;
     }
 }
