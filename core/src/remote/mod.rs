@@ -7,6 +7,7 @@
 
 mod edge_request;
 mod foresight;
+pub mod headers;
 mod input_run;
 mod loaded;
 pub mod region;

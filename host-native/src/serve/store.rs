@@ -11,6 +11,7 @@ use hyper::http::request;
 use hyper::{Response, StatusCode};
 use switchboard_core::http::request::{Body, Door, Method};
 use switchboard_core::limits::remote::{HEAD_BYTES_MAX, MESSAGE_BYTES_MAX};
+use switchboard_core::remote::headers::{LENGTH, REFUSED, RELEASE};
 use switchboard_core::remote::wire::{CommitCall, PassCall, ReadCall, WireError, WireMessage};
 use switchboard_core::service::Service;
 use switchboard_core::view::Stop;
@@ -23,16 +24,6 @@ use crate::host::Host;
 use crate::limiter::RateDecisions;
 use crate::room::{Held, Holder};
 use crate::writer::Failure;
-
-/// Request header in which an edge node names its release.
-const RELEASE: &str = "switchboard-release";
-
-/// Response header that marks the refusal of a message, not the answer to a passed request.
-const REFUSED: &str = "switchboard-store";
-
-/// Response header for the length of the body that the answer to a passed `HEAD` stands for: the answer to the message
-/// itself has none.
-const LENGTH: &str = "switchboard-length";
 
 /// What another writer has the rows for.
 pub enum Other {

@@ -3,6 +3,7 @@
 use switchboard_core::http::request::{Body, Door, Method, Request, known_header};
 
 use switchboard_core::remote::CompleteReply;
+use switchboard_core::remote::headers::{LENGTH, REFUSED, RELEASE};
 use switchboard_core::service::Service;
 
 use crate::settings::EdgeSettings;
@@ -20,11 +21,6 @@ pub struct Framed {
     /// Body, empty where none may follow.
     pub body: Vec<u8>,
 }
-
-/// Response header by which the region refuses the message itself, rather than the request inside it.
-const REFUSED: &str = "switchboard-store";
-/// Response header in which the region says how long the body is that the answer to `HEAD` stands for.
-const LENGTH: &str = "switchboard-length";
 
 /// Headers of one connection rather than the message (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 9] = [
@@ -64,7 +60,7 @@ pub fn to_region(settings: &EdgeSettings, length: Option<u64>) -> Fields {
     let mut fields = vec![
         ("content-type".to_owned(), b"application/octet-stream".to_vec()),
         ("authorization".to_owned(), format!("Bearer {}", settings.store_token).into_bytes()),
-        ("switchboard-release".to_owned(), Service::version().into_bytes()),
+        (RELEASE.to_owned(), Service::version().into_bytes()),
     ];
     if let Some(length) = length {
         fields.push(("content-length".to_owned(), length.to_string().into_bytes()));
