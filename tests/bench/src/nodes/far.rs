@@ -17,7 +17,7 @@ use crate::turns::{Turns, middle};
 use crate::writes::{BODY, GROUP};
 
 /// Delay of what comes back.
-const DELAY: Duration = Duration::from_micros(2_500);
+const DELAY: Duration = Duration::from_millis(1);
 /// The link draws nothing.
 const SEED: u64 = 0;
 /// How often one thing after the other is done.
