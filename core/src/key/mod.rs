@@ -238,6 +238,12 @@ pub fn read_row(key: &[u8]) -> Option<(Kind, u32)> {
     Some((Kind::from_u8(key[6])?, u32::from_be_bytes(key[7..].try_into().ok()?)))
 }
 
+/// Returns the range in which the later rows of a row's kind stand; `None` for a key that is no [`row`].
+pub fn rows_behind(row: &[u8]) -> Option<Range<Key>> {
+    read_row(row)?;
+    Some([row, &[0]].concat()..after(&row[..7]))
+}
+
 fn set(space: Space, kind: Kind, facet: &Facet) -> Key {
     let value = facet.value();
     let length = u8::try_from(value.len()).unwrap_or(u8::MAX);

@@ -25,6 +25,7 @@ mod share;
 mod shared;
 #[cfg(test)]
 mod simulated;
+mod tails;
 mod target;
 mod whole;
 mod write;
@@ -60,6 +61,7 @@ use picture::{Now, Rows};
 use place::Slots;
 use rows::KnownRows;
 use shared::{LogPoint, SharedChanges};
+use tails::Tails;
 use target::DatabaseTarget;
 use whole::Whole;
 use write::Driven;
@@ -109,6 +111,7 @@ struct Node {
     rows: Arc<RwLock<Rows>>,
     lane: Arc<Mutex<Lane>>,
     loader: Mutex<Loader>,
+    tails: Tails,
     /// The connection for signs of life, unless one is under way.
     signs: Mutex<Option<DatabaseLink>>,
     confirmations: Coalescer,
@@ -267,6 +270,7 @@ impl Node {
                 self.lease.renew(sent);
                 self.presence.duty.took(sent.elapsed());
                 self.apply(changes, mark, seq);
+                parts.put.keys.iter().for_each(|key| self.tails.note(&place::row_of(key)));
                 Ok(mark.map_or(after, |mark| after.next(mark)))
             }
             // What it was decided after was found to be gone meanwhile.

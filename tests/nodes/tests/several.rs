@@ -44,6 +44,27 @@ fn what_one_node_acknowledged_every_node_shows() {
     }
 }
 
+/// A commit whose rows are all known to be there or not takes a statement with fewer parts.
+#[test]
+fn a_row_behind_the_last_one_of_its_kind_is_known_to_be_new() {
+    let site = Site::new();
+    let node = site.node("node");
+    let agency = Agency::of(&node);
+    site.instance.set("log_statement", "all").expect("a setting");
+    let assistant = node.ask("POST", "/api/user/assistant", &agency.key, Some(&assistant()));
+    let (number, url) = ("+40700000001", format!("{}/api/user/make_call", node.text("url")));
+    let wanted = json!({ "phone_number": number, "assistant_id": assistant["data"]["id"] });
+    // Its digits, as PostgreSQL shows bytes.
+    let stored = "3430373030303030303031";
+    wait("it always asks whether one is there", || {
+        assert_eq!(call("POST", &url, &agency.key, Some(&wanted)).0, 200);
+        std::thread::sleep(Duration::from_millis(200));
+        let log = site.instance.log();
+        let mut commits = log.split(" LOG:  ").filter(|said| said.contains("WITH f AS") && said.contains(stored));
+        commits.any(|said| !said.contains("ON CONFLICT"))
+    });
+}
+
 #[test]
 fn bodies_pass_as_they_come() {
     let site = Site::new();

@@ -19,6 +19,7 @@ use super::map::{MappedLane, SlotMap};
 use super::picture::Rows;
 use super::recut::{EndedLanes, NewLane, Recut, queues, recut, refused};
 use super::share::{ShareStep, Shares};
+use super::tails::Tails;
 use super::target::DatabaseTarget;
 use super::{Lane, Lease, Node, ownership, shared};
 use crate::clock::Clock;
@@ -327,6 +328,7 @@ async fn begin(
         rows: Arc::new(RwLock::new(Rows::of(known, last, &presence.memory))),
         lane: Arc::new(Mutex::new(Lane::of(fence))),
         loader: Mutex::new(Loader::of(target.clone(), lane.id)),
+        tails: Tails::default(),
         signs: Mutex::default(),
         confirmations: Coalescer::default(),
         seq: tokio::sync::watch::Sender::new(0),

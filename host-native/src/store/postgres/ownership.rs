@@ -38,9 +38,10 @@ pub(super) async fn live(node: Weak<Node>) {
             Some(seq) => stands = seq,
             None => continue,
         }
+        let tails = node.tails.take();
         // What others have changed of the shared rows is news here as well.
-        if !node.slots.is_all() {
-            let _ = node.load(Vec::new()).await;
+        if !node.slots.is_all() || !tails.is_empty() {
+            let _ = node.load(tails).await;
         }
     }
 }
