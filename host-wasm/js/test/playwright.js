@@ -20,8 +20,12 @@ function driver() {
   return require(process.env.PLAYWRIGHT ?? "playwright-core").chromium;
 }
 
+/** Without a language the browser takes one that its own `Intl` refuses. */
+const LANGUAGE = "en_US.UTF-8";
+
 function options() {
-  return { executablePath: process.env.CHROMIUM ?? onPath("chromium") };
+  const env = { ...process.env, LANG: LANGUAGE, LC_ALL: LANGUAGE };
+  return { executablePath: process.env.CHROMIUM ?? onPath("chromium"), env };
 }
 
 /** @param {string} name */

@@ -44,7 +44,7 @@ fn what_one_node_acknowledged_every_node_shows() {
     }
 }
 
-/// A commit whose rows are all known to be there or not takes a statement with fewer parts.
+/// A commit whose rows are all known to be there or not, of which none goes, takes a statement with fewer parts.
 #[test]
 fn a_row_behind_the_last_one_of_its_kind_is_known_to_be_new() {
     let site = Site::new();
@@ -61,7 +61,7 @@ fn a_row_behind_the_last_one_of_its_kind_is_known_to_be_new() {
         std::thread::sleep(Duration::from_millis(200));
         let log = site.instance.log();
         let mut commits = log.split(" LOG:  ").filter(|said| said.contains("WITH f AS") && said.contains(stored));
-        commits.any(|said| !said.contains("ON CONFLICT"))
+        commits.any(|said| !said.contains("ON CONFLICT") && !said.contains("DELETE"))
     });
 }
 

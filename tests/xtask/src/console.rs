@@ -49,6 +49,20 @@ pub fn figures(minutes: u32) -> Result<Command, String> {
     Ok(command)
 }
 
+/// Returns the path of the browser that the tests run in, which comes with the packages.
+pub fn browser() -> Result<String, String> {
+    let folder = root().join("console");
+    packages(&folder)?;
+    let script = "import { options } from './test/tools/chromium.js'; console.log((await options()).executablePath);";
+    let shown = Command::new("node").args(["--input-type=module", "--eval", script]).current_dir(&folder).output();
+    let shown = shown.map_err(|error| format!("node: {error}"))?;
+    if shown.status.success() {
+        Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
+    } else {
+        Err(String::from_utf8_lossy(&shown.stderr).into_owned())
+    }
+}
+
 /// Installs the locked packages, if others are there.
 fn packages(folder: &Path) -> Done {
     let (locked, installed) = (folder.join("package-lock.json"), folder.join("node_modules/.installed.json"));

@@ -24,36 +24,48 @@ use crate::store::StoreError;
 const ANSWERED: Duration = Duration::from_secs(3);
 /// Pause before another try to reach the database.
 const AGAIN: Duration = Duration::from_millis(50);
-/// A commit's statement, with more parts in it.
+/// The part of a commit's statement in which values go, and whether all of them were there.
+macro_rules! deletions {
+    () => {
+        ", d AS (DELETE FROM kv USING f WHERE k = ANY($7) RETURNING 1)"
+    };
+    (were_there) => {
+        "(SELECT count(*) FROM d) = $8 AND "
+    };
+}
+/// A commit's statement. Each part that it has takes time, whether it finds something to do or not.
 macro_rules! commit_with {
-    ($more:literal) => {
+    ($($part:expr),*; $were_there:expr) => {
         concat!(
             "WITH f AS (UPDATE lane SET seq = seq + 1, clock = $4
                         WHERE id = $1 AND token = $2 AND seq = $3 AND NOT dead
                           AND (SELECT (s.seq, s.mark) = ($5, $6) FROM shared s ORDER BY s.seq DESC LIMIT 1)
                         RETURNING seq),
-                  d AS (DELETE FROM kv USING f WHERE k = ANY($7) RETURNING 1),
                   w AS (UPDATE kv SET v = x.v FROM f, unnest($9::bytea[], $10::bytea[]) x(k, v) WHERE kv.k = x.k
                         RETURNING 1),
                   i AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($12::bytea[], $13::bytea[]) x(k, v))",
-            $more,
-            " SELECT seq / (CASE WHEN (SELECT count(*) FROM d) = $8 AND (SELECT count(*) FROM w) = $11 THEN 1 ELSE 0 END)
-              FROM f"
+            $($part,)*
+            " SELECT seq / (CASE WHEN ",
+            $were_there,
+            "(SELECT count(*) FROM w) = $11 THEN 1 ELSE 0 END) FROM f"
         )
     };
 }
-/// Commits what is of accounts, if it is known of each key whether it has a value: each part that a statement has takes
-/// time, whether it finds something to do or not.
-pub(super) const COMMIT_KNOWN: &str = commit_with!("");
+/// Commits what is of accounts, if it is known of each key whether it has a value, and none goes: as most creates do.
+pub(super) const COMMIT_KEPT: &str = commit_with!(; "");
+/// Commits what is of accounts, if it is known of each key whether it has a value.
+pub(super) const COMMIT_KNOWN: &str = commit_with!(deletions!(); deletions!(were_there));
 /// Commits shared rows too, and keys of which it is not known whether they have a value.
 pub(super) const COMMIT: &str = commit_with!(
+    deletions!(),
     ", e AS (DELETE FROM kv USING f WHERE k = ANY($14)),
        u AS (INSERT INTO kv (k, v) SELECT x.k, x.v FROM f, unnest($15::bytea[], $16::bytea[]) x(k, v)
              ON CONFLICT (k) DO UPDATE SET v = excluded.v),
        s AS (INSERT INTO shared (seq, mark, keys, vals) SELECT $5 + 1, $17, $18, $19 FROM f WHERE $17 IS NOT NULL),
-       o AS (DELETE FROM shared USING f WHERE $17 IS NOT NULL AND shared.seq <= $5 - $20)"
+       o AS (DELETE FROM shared USING f WHERE $17 IS NOT NULL AND shared.seq <= $5 - $20)";
+    deletions!(were_there)
 );
-/// Parameters of the first of them.
+/// Parameters of the first two.
 pub(super) const KNOWN_PARAMETERS: usize = 13;
 pub(super) static COMMIT_TYPES: [Type; 20] = [
     Type::BYTEA,
@@ -147,8 +159,8 @@ pub(super) struct Fence {
     seq: i64,
     /// The token with which the commit in doubt is asked for: the question may be lost as well, and is asked again.
     doubt: Option<Id>,
-    /// [`COMMIT_KNOWN`] and [`COMMIT`].
-    commits: Prepared<2>,
+    /// [`COMMIT_KEPT`], [`COMMIT_KNOWN`] and [`COMMIT`].
+    commits: Prepared<3>,
 }
 
 /// Why nothing was committed, or why it is not known whether it was.
@@ -180,7 +192,8 @@ enum Attempt {
 impl Fence {
     /// Takes a lane that was just made.
     pub fn of(target: DatabaseTarget, id: Id, token: Id) -> Self {
-        let texts = [(COMMIT_KNOWN, &COMMIT_TYPES[..KNOWN_PARAMETERS]), (COMMIT, &COMMIT_TYPES[..])];
+        let known = &COMMIT_TYPES[..KNOWN_PARAMETERS];
+        let texts = [(COMMIT_KEPT, known), (COMMIT_KNOWN, known), (COMMIT, &COMMIT_TYPES[..])];
         Self { id, token, seq: 0, doubt: None, commits: Prepared::commits(target, texts) }
     }
 
@@ -232,7 +245,7 @@ impl Fence {
 
     async fn attempt(&mut self, changes: &Changes, clock: i64) -> Attempt {
         let (id, token, seq) = (self.id, self.token, self.seq);
-        let (link, [known, any]) = match self.commits.get().await {
+        let (link, [kept, known, any]) = match self.commits.get().await {
             Ok(connection) => connection,
             // Nothing was sent, and nothing is in doubt; asking costs no more than another try.
             Err(why) => return Attempt::Unknown(why),
@@ -261,8 +274,11 @@ impl Fence {
             &changes.shared.values,
             &KEPT,
         ];
-        let (statement, parameters) =
-            if changes.is_known() { (known, &parameters[..KNOWN_PARAMETERS]) } else { (any, &parameters[..]) };
+        let (statement, parameters) = if changes.is_known() {
+            (if changes.deleted.is_empty() { kept } else { known }, &parameters[..KNOWN_PARAMETERS])
+        } else {
+            (any, &parameters[..])
+        };
         let answer = tokio::time::timeout(ANSWERED, link.client.query_opt(statement, parameters)).await;
         // Who cancels a wait for the standby makes PostgreSQL say that all is well, with a warning.
         let is_sure = link.warnings() == warnings;

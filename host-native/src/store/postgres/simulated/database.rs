@@ -10,7 +10,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::{OwnedMutexGuard, mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::super::fence::{COMMIT, COMMIT_KNOWN};
+use super::super::fence::{COMMIT, COMMIT_KEPT, COMMIT_KNOWN};
 use super::super::link::SESSION;
 use super::super::target::{DatabaseTarget, DatabaseWay};
 use super::statements::{FenceFlaw, Statement, StatementResult, Tables};
@@ -289,7 +289,7 @@ impl Session {
     async fn execute(&mut self) -> io::Result<()> {
         let (statement, parameters) = self.bound.take().ok_or_else(|| io::Error::other("nothing is bound"))?;
         let database = Arc::clone(&self.database);
-        let is_commit = [COMMIT, COMMIT_KNOWN].contains(&statement.text);
+        let is_commit = [COMMIT, COMMIT_KEPT, COMMIT_KNOWN].contains(&statement.text);
         let fate = database.fate(statement.writes, if is_commit { COMMITS } else { 1 });
         if is_commit && matches!(fate, Fate::Late | Fate::Slow) {
             let lane = parameters.first().cloned().flatten().unwrap_or_default();

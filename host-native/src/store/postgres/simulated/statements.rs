@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio_postgres::types::{FromSql, Type};
 
-use super::super::fence::{COMMIT, COMMIT_KNOWN, COMMIT_TYPES, KNOWN_PARAMETERS, PASSED, RESOLVE};
+use super::super::fence::{COMMIT, COMMIT_KEPT, COMMIT_KNOWN, COMMIT_TYPES, KNOWN_PARAMETERS, PASSED, RESOLVE};
 use super::super::load::{LOAD, LOAD_TYPES, QUEUE};
 use super::super::past::PAST;
 use super::super::place::SLOTS as SLOTS_OF_ACCOUNTS;
@@ -92,12 +92,10 @@ static STATEMENTS: [Statement; 25] = [
     write(RESOLVE, &[Type::BYTEA, Type::BYTEA, Type::BYTEA], &[Type::INT8], resolve),
 ];
 static PAST_TYPES: [Type; 5] = [Type::BYTEA, Type::INT8, Type::BYTEA, Type::INT8, Type::BYTEA];
-static COMMITS: [Statement; 2] = [
+static COMMITS: [Statement; 3] = [
     write(COMMIT, &COMMIT_TYPES, &[Type::INT8], commit),
-    write(COMMIT_KNOWN, COMMIT_TYPES.split_at(KNOWN_PARAMETERS).0, &[Type::INT8], |tables, given| {
-        let more = std::iter::repeat_n(None, COMMIT_TYPES.len() - KNOWN_PARAMETERS);
-        commit(tables, &given.iter().cloned().chain(more).collect::<Vec<_>>())
-    }),
+    write(COMMIT_KNOWN, COMMIT_TYPES.split_at(KNOWN_PARAMETERS).0, &[Type::INT8], commit_known),
+    write(COMMIT_KEPT, COMMIT_TYPES.split_at(KNOWN_PARAMETERS).0, &[Type::INT8], commit_known),
 ];
 
 const fn read(
@@ -351,6 +349,12 @@ fn load(tables: &mut Tables, given: &Parameters) -> StatementResult {
         }
     }
     all(rows)
+}
+
+/// Commits what needs the first parameters only.
+fn commit_known(tables: &mut Tables, given: &Parameters) -> StatementResult {
+    let more = std::iter::repeat_n(None, COMMIT_TYPES.len() - KNOWN_PARAMETERS);
+    commit(tables, &given.iter().cloned().chain(more).collect::<Vec<_>>())
 }
 
 fn commit(tables: &mut Tables, given: &Parameters) -> StatementResult {
