@@ -21,7 +21,8 @@ export class Static {
   url = "";
   /** Requested paths, in order. @type {string[]} */
   asked = [];
-  sentBytes = 0;
+  /** Bytes that were sent, by path. @type {Map<string, number>} */
+  sent = new Map();
 
   /** @param {string} folder */
   constructor(folder) {
@@ -52,7 +53,7 @@ export class Static {
     this.asked.push(pathname);
     const name = pathname.endsWith("/") ? `${pathname}index.html` : pathname;
     const bytes = await readFile(join(this.#folder, normalize(name))).catch(() => undefined);
-    this.sentBytes += bytes?.length ?? 0;
+    this.sent.set(pathname, (this.sent.get(pathname) ?? 0) + (bytes?.length ?? 0));
     response.writeHead(bytes ? 200 : 404, { "content-type": TYPES[extname(name)] ?? "text/plain" }).end(bytes);
   }
 }
