@@ -18,7 +18,7 @@ use crate::id;
 use crate::key::{self, Topic};
 use crate::limits::{TRUNK_CHECK_SECONDS, TRUNK_CHECK_STEPS_MAX, TRUNK_CHECKS_MAX, TRUNK_CHECKS_OF_ACCOUNT_MAX};
 use crate::number::{self, named_trunk};
-use crate::record::{Errors, Rest, Stored, boolean, choice, count, list, micros, text};
+use crate::record::{Rest, Stored, boolean, choice, count, list, micros, text};
 use crate::root;
 use crate::time::Timestamp;
 use crate::view::{Order, Stop};
@@ -58,7 +58,7 @@ record! {
     /// What came of a trunk's check.
     pub struct TrunkCheckSteps {
         /// The steps in their order; a trunk without a registration has no step `register`.
-        steps: Vec<TrunkCheckStep> = list::<TrunkCheckStep>(TRUNK_CHECK_STEPS_MAX),
+        steps: Vec<TrunkCheckStep> = list::<TrunkCheckStep>(TRUNK_CHECK_STEPS_MAX).filled().required(),
     }
 }
 
@@ -188,11 +188,6 @@ pub fn take(ctx: &Ctx<'_>, engine: &Engine, body: &Claim) -> Result<Vec<AskedTru
 /// `POST /engine/checks/{id}`
 pub fn answer_check(ctx: &Ctx<'_>) -> Handled {
     let TrunkCheckSteps { steps } = ctx.body()?;
-    if steps.is_empty() {
-        let mut errors = Errors::default();
-        errors.say("steps", "field must have at least one item.");
-        return Err(Refusal::Invalid(errors).into());
-    }
     let id = ctx.params.first().copied().unwrap_or_default();
     let own = |check: &TrunkCheck| check.id == id && check.engine == ctx.engine().token && check.until > ctx.now;
     let found = all_under_way(ctx)?.into_iter().find(|(_, check)| own(check));

@@ -31,6 +31,9 @@ pub enum JsonNumber {
     Float(f64),
 }
 
+/// Largest whole number up to which doubles have each.
+const FLOAT_WHOLE_MAX: f64 = 9_007_199_254_740_991.0;
+
 impl JsonNumber {
     /// Returns the nearest double.
     #[expect(clippy::cast_precision_loss, reason = "ranges are small; a huge number is out of every range either way")]
@@ -42,7 +45,7 @@ impl JsonNumber {
         }
     }
 
-    /// Returns the number as a whole number: an `i64`, or a float without a fraction up to 9e15 in magnitude; else
+    /// Returns the number as a whole number: an `i64`, or a float without a fraction below 2^53 in magnitude; else
     /// `None`.
     #[expect(
         clippy::cast_possible_truncation,
@@ -54,7 +57,7 @@ impl JsonNumber {
         match self {
             Self::Unsigned(n) => i64::try_from(n).ok(),
             Self::Signed(n) => Some(n),
-            Self::Float(n) if (-9.0e15..=9.0e15).contains(&n) && n as i64 as f64 == n => Some(n as i64),
+            Self::Float(n) if n.abs() <= FLOAT_WHOLE_MAX && n as i64 as f64 == n => Some(n as i64),
             Self::Float(_) => None,
         }
     }

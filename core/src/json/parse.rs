@@ -296,6 +296,8 @@ mod tests {
         assert_eq!(parse(b"0.1"), Ok(Value::Number(JsonNumber::Float(0.1))));
         assert_eq!(JsonNumber::Float(12.0).as_whole(), Some(12));
         assert_eq!(JsonNumber::Float(12.5).as_whole(), None);
+        assert_eq!(JsonNumber::Float(-9_007_199_254_740_991.0).as_whole(), Some(-9_007_199_254_740_991));
+        assert_eq!(JsonNumber::Float(9_007_199_254_740_992.0).as_whole(), None);
         assert_eq!(JsonNumber::Unsigned(u64::MAX).as_whole(), None);
     }
 }
