@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
-use switchboard_core::key::{self, Key, Space};
+use switchboard_core::key::{self, Key};
 use switchboard_core::view::{Order, Read, Scan};
+
+use super::place;
 
 /// Tails that are kept until they are read; of more, some are found with the next row.
 const TAILS_MAX: usize = 64;
@@ -17,10 +19,10 @@ const TAILS_MAX: usize = 64;
 pub(super) struct Tails(Mutex<BTreeMap<Key, Key>>);
 
 impl Tails {
-    /// Notes the tail of a row's kind, if the key is that of an account's row: rows of the root are spread over slots.
+    /// Notes the tail of a row's kind, if the key is that of an account's row: those that all share take the long
+    /// statement anyway.
     pub fn note(&self, key: &[u8]) {
-        let is_spread = !matches!(key::space_of(key), Some(Space::Account(_)));
-        let Some(tail) = key::rows_behind(key).filter(|_| !is_spread) else { return };
+        let Some(tail) = key::rows_behind(key).filter(|_| !place::is_shared(key)) else { return };
         let mut tails = self.0.lock();
         if tails.len() < TAILS_MAX || tails.contains_key(&tail.end) {
             tails.insert(tail.end, tail.start);
@@ -37,7 +39,7 @@ impl Tails {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_core::key::Kind;
+    use switchboard_core::key::{Kind, Space};
 
     use super::*;
 
