@@ -37,11 +37,11 @@ export function address(path, query) {
 }
 
 /** Sends a request and gives the answer as it came, once it is a 2xx. A 401 asks the person to sign in again, and then
- * the request is sent once more.
+ * the request is sent once more; but not where the request says itself who asks.
  * @param {string} method @param {string} path @param {Options} [options] @returns {Promise<Response>} */
 export async function send(method, path, options = {}) {
   const response = await once(method, path, options);
-  if (response.status === 401 && path !== "/user/login") {
+  if (response.status === 401 && path !== "/user/login" && !options.headers?.authorization) {
     const told = await read(response);
     if (await expire(path.startsWith("/admin") ? "operator" : "account")) {
       return checked(await once(method, path, options));

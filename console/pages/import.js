@@ -9,6 +9,7 @@ import { html, useEffect, useRef, useState } from "../ui/base.js";
 import { Await, Badge, Figures, Head, Notice, Panel } from "../ui/parts.js";
 import { useEvery, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
+import { Typed } from "../ui/typed.js";
 import { columnOfNumbers, mapped, sample, variable } from "./campaign/mapping.js";
 
 /** Bytes of a file that its header and first records are looked for in. */
@@ -146,8 +147,8 @@ const Choices = ({ leads, settings, change }) => html`<${Panel} title=${text.imp
   <label class="field"><span>${text.imports.file}</span><input
     type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv"
     onChange=${(/** @type {any} */ event) => change({ file: event.target.files[0] ?? null })} /></label>
-  <label class="field"><span>${text.imports.country}</span><input value=${settings.country} maxlength="2"
-    autocomplete="off" onChange=${(/** @type {any} */ event) => change({ country: event.target.value.trim().toUpperCase() })} /><span
+  <label class="field"><span>${text.imports.country}</span><${Typed} value=${settings.country} maxlength="2"
+    autocomplete="off" change=${(/** @type {string} */ typed) => change({ country: typed.trim().toUpperCase() })} /><span
     class="hint">${countryName(settings.country) ?? text.imports.countryHint}</span></label>
   <label class="field"><span>${text.imports.separator}</span><select value=${settings.separator}
     onChange=${(/** @type {any} */ event) => change({ separator: event.target.value })}><option
@@ -204,8 +205,8 @@ function Meanings({ leads, settings: { of, roles }, change }) {
         )}</select>${
           leads &&
           kind(name) === "" &&
-          html`<input aria-label=${text.imports.named(name)} value=${role(name) || variable(name)} maxlength="64"
-            autocomplete="off" onChange=${(/** @type {any} */ event) => give(name, event.target.value.trim())} />`
+          html`<${Typed} aria-label=${text.imports.named(name)} value=${role(name) || variable(name)} maxlength="64"
+            autocomplete="off" change=${(/** @type {string} */ typed) => give(name, typed.trim())} />`
         }</div>`,
     },
   ];

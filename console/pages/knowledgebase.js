@@ -29,8 +29,8 @@ function One({ row, reload }) {
   useEvery(again, reading ? 1_500 : null);
   const add = async (/** @type {any} */ answer) => {
     const { message } = await answer;
-    close();
     await again();
+    close();
     toast(message);
   };
   const [erase] = useAction(async (/** @type {any} */ one) => {

@@ -245,7 +245,7 @@ test("one of hundreds of accounts is found by a part of its name", async () => {
   await page.focus("dialog input[type=search]");
   for (let at = 0; at < "clinic 247".length; at += 1) await page.keyboard.press("Backspace");
   await page.waitForFunction(() => document.querySelectorAll("dialog .choices .choice").length === 101);
-  await page.type("#field-name", "For one");
+  await page.type("#dialog-name", "For one");
   await page.keyboard.press("Enter");
   await page.waitForSelector("dialog .copy");
   assert.deepEqual(made.account_ids, [247]);

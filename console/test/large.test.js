@@ -55,19 +55,21 @@ test("an assistant beyond the first page is found by its name, by keyboard", asy
   await signIn(tab, service.secrets);
   const { page } = tab;
   await go(tab, "/campaigns?new=1");
-  await page.waitForSelector("#field-assistant_id[role=combobox]");
-  await page.focus("#field-assistant_id");
+  await page.waitForSelector("#dialog-assistant_id[role=combobox]");
+  await page.focus("#dialog-assistant_id");
+  // Enter takes nothing from the list of what was typed before.
   await page.keyboard.type("Assistant 0927");
+  await page.keyboard.press("Enter");
   await page.waitForFunction(
     () => document.querySelector(".picker [aria-selected=true]")?.textContent === "Assistant 0927",
   );
   assert.deepEqual(await findings(page), []);
   await page.keyboard.press("Enter");
   assert.equal(
-    await page.$eval("#field-assistant_id", (one) => /** @type {HTMLInputElement} */ (one).value),
+    await page.$eval("#dialog-assistant_id", (one) => /** @type {HTMLInputElement} */ (one).value),
     "Assistant 0927",
   );
-  await page.type("#field-name", "Found by search");
+  await page.type("#dialog-name", "Found by search");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Found by search");
 

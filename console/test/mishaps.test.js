@@ -43,8 +43,8 @@ test("a dialog closes by a press beside it, but not once something was typed", a
   const { page } = tab;
   await go(tab, "/knowledge");
   await press(page, "New knowledgebase");
-  await page.waitForSelector("dialog[open] #field-name");
-  const box = await (await page.$("dialog[open] #field-name"))?.boundingBox();
+  await page.waitForSelector("dialog[open] #dialog-name");
+  const box = await (await page.$("dialog[open] #dialog-name"))?.boundingBox();
   assert.ok(box);
   // A drag from inside to beside, as when a text is marked.
   await page.mouse.move(box.x + 5, box.y + 5);
@@ -57,8 +57,8 @@ test("a dialog closes by a press beside it, but not once something was typed", a
   await page.waitForFunction(() => !document.querySelector("dialog"));
 
   await press(page, "New knowledgebase");
-  await page.waitForSelector("dialog[open] #field-name");
-  await page.type("dialog[open] #field-name", "Prices");
+  await page.waitForSelector("dialog[open] #dialog-name");
+  await page.type("dialog[open] #dialog-name", "Prices");
   await page.mouse.click(3, 3);
   await drawn(page);
   assert.deepEqual(await dialogs(page), ["New knowledgebase"]);
@@ -66,7 +66,7 @@ test("a dialog closes by a press beside it, but not once something was typed", a
   await shows(page, "What you typed here was not saved.");
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => document.querySelectorAll("dialog").length === 1);
-  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "Prices");
+  assert.equal(await page.$eval("#dialog-name", (one) => /** @type {HTMLInputElement} */ (one).value), "Prices");
   await page.keyboard.press("Escape");
   await press(page, "Close");
   await page.waitForFunction(() => !document.querySelector("dialog"));
@@ -81,8 +81,8 @@ test("what is shown once stays until it is closed on purpose", async () => {
   const { page } = tab;
   await go(tab, "/keys");
   await press(page, "New key");
-  await page.waitForSelector("dialog[open] #field-name");
-  await page.type("dialog[open] #field-name", "For the shop");
+  await page.waitForSelector("dialog[open] #dialog-name");
+  await page.type("dialog[open] #dialog-name", "For the shop");
   await page.keyboard.press("Enter");
   await page.waitForSelector("dialog .copy");
   await page.mouse.click(3, 3);
@@ -164,8 +164,8 @@ test("what is sent again after its answer got lost is made once", async () => {
   const { page } = tab;
   await go(tab, "/knowledge");
   await press(page, "New knowledgebase");
-  await page.waitForSelector("dialog[open] #field-name");
-  await page.type("dialog[open] #field-name", "Opening hours");
+  await page.waitForSelector("dialog[open] #dialog-name");
+  await page.type("dialog[open] #dialog-name", "Opening hours");
   tab.expected.push(/knowledgebases$/);
   // The service does it, but its first answer does not arrive.
   await page.evaluate(() => {
@@ -205,7 +205,7 @@ test("what is destroyed is asked for by its name", async () => {
   await press(page, "Switch off");
   await press(page, "Switch off", "dialog");
   await page.waitForFunction(
-    () => /** @type {HTMLInputElement} */ (document.querySelector("#field-webhook_url")).value === "",
+    () => /** @type {HTMLInputElement} */ (document.querySelector("#hook-webhook_url")).value === "",
   );
   assert.equal((await owner("GET", `/user/assistant/${id}`)).inbound_webhook_url, null);
 
@@ -232,36 +232,39 @@ test("a text that was written into the wrong dialog, or refused, is not lost", a
   const { id } = (await owner("POST", "/user/knowledgebases", { name: "Answers" })).data;
   await go(tab, `/knowledge/${id}`);
   await press(page, "Write a text");
-  await page.waitForSelector("dialog[open] #field-text");
-  await page.type("dialog[open] #field-text", "We open at nine.");
+  await page.waitForSelector("dialog[open] #dialog-text");
+  await page.type("dialog[open] #dialog-text", "We open at nine.");
   await press(page, "Save", "dialog");
-  await page.waitForSelector("#field-name-wrong");
+  await page.waitForSelector("#dialog-name-wrong");
   await press(page, "Cancel", "dialog");
   await press(page, "Write a text");
-  await page.waitForSelector("dialog[open] #field-text");
-  const written = () => page.$eval("#field-text", (one) => /** @type {HTMLTextAreaElement} */ (one).value);
+  await page.waitForSelector("dialog[open] #dialog-text");
+  // The page behind has a member of this name too.
+  await (await page.waitForSelector("dialog[open] label[for=dialog-name]"))?.click();
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "dialog-name");
+  const written = () => page.$eval("#dialog-text", (one) => /** @type {HTMLTextAreaElement} */ (one).value);
   assert.equal(await written(), "We open at nine.");
-  await page.type("dialog[open] #field-name", "Opening hours");
+  await page.type("dialog[open] #dialog-name", "Opening hours");
   await press(page, "Save", "dialog");
   await page.waitForFunction(() => !document.querySelector("dialog"));
   await page.waitForFunction(() => document.querySelector("main table")?.textContent?.includes("Opening hours"));
   await press(page, "Write a text");
-  await page.waitForSelector("dialog[open] #field-text");
+  await page.waitForSelector("dialog[open] #dialog-text");
   assert.equal(await written(), "");
   await press(page, "Cancel", "dialog");
 
   await press(page, "Add a file");
   await press(page, "Upload", "dialog");
-  await page.waitForSelector("#field-file-wrong");
+  await page.waitForSelector("#dialog-file-wrong");
   tab.expected.push(/documents$/);
   const path = join(mkdtempSync(join(tmpdir(), "file-")), "none.pdf");
   writeFileSync(path, "");
-  const input = /** @type {import("puppeteer-core").ElementHandle<HTMLInputElement>} */ (await page.$("#field-file"));
+  const input = /** @type {import("puppeteer-core").ElementHandle<HTMLInputElement>} */ (await page.$("#dialog-file"));
   await input.uploadFile(path);
-  await page.waitForFunction(() => !document.querySelector("#field-file-wrong"));
+  await page.waitForFunction(() => !document.querySelector("#dialog-file-wrong"));
   await press(page, "Upload", "dialog");
   // What the service says of it stands beside the field.
-  await page.waitForSelector("#field-file-wrong");
+  await page.waitForSelector("#dialog-file-wrong");
   await press(page, "Cancel", "dialog");
   faultless(tab, "texts");
 });

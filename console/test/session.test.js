@@ -71,16 +71,16 @@ test("a reload brings back what was typed, without secrets", async () => {
   await go(tab, `/assistants/${assistant}`);
   await write(page, "#field-name", "Typed and not saved");
   await go(tab, "/tools?new=1");
-  await write(page, "#field-name", "look_up");
+  await write(page, "#dialog-name", "look_up");
   await press(page, "Add to: Headers", "dialog");
-  await page.waitForSelector("#field-headers-0-value");
-  await write(page, "#field-headers-0-name", "Authorization");
-  await write(page, "#field-headers-0-value", "Bearer very-secret");
+  await page.waitForSelector("#dialog-headers-0-value");
+  await write(page, "#dialog-headers-0-name", "Authorization");
+  await write(page, "#dialog-headers-0-value", "Bearer very-secret");
   await press(page, "Add to: Static fields", "dialog");
-  await page.waitForSelector("#field-static_fields-0-value");
-  await write(page, "#field-static_fields-0-key", "appid");
-  await write(page, "#field-static_fields-0-value", "very-secret too");
-  await write(page, "#field-endpoint", "https://me:very-secret@shop.example/orders?key=very-secret");
+  await page.waitForSelector("#dialog-static_fields-0-value");
+  await write(page, "#dialog-static_fields-0-key", "appid");
+  await write(page, "#dialog-static_fields-0-value", "very-secret too");
+  await write(page, "#dialog-endpoint", "https://me:very-secret@shop.example/orders?key=very-secret");
   await page.waitForFunction(() =>
     ["Authorization", "appid", "shop.example/orders"].every((one) =>
       JSON.stringify({ ...sessionStorage }).includes(one),
@@ -97,11 +97,11 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.type("input[name=email]", service.secrets.email);
   await page.type("input[name=password]", service.secrets.password);
   await entered(tab);
-  await page.waitForSelector("dialog #field-name");
-  assert.equal(await page.$eval("#field-name", (one) => /** @type {HTMLInputElement} */ (one).value), "look_up");
+  await page.waitForSelector("dialog #dialog-name");
+  assert.equal(await page.$eval("#dialog-name", (one) => /** @type {HTMLInputElement} */ (one).value), "look_up");
   await shows(page, "Secrets were not kept");
   assert.equal(
-    await page.$eval("#field-endpoint", (one) => /** @type {HTMLInputElement} */ (one).value),
+    await page.$eval("#dialog-endpoint", (one) => /** @type {HTMLInputElement} */ (one).value),
     "https://shop.example/orders",
   );
   await page.keyboard.press("Escape");
@@ -139,18 +139,18 @@ test("errors of the service stand beside their fields, in its words", async () =
   const { page } = tab;
   await go(tab, "/tools?new=1");
   tab.expected.push(/tools$/);
-  await write(page, "#field-name", "Not A Name");
-  await write(page, "#field-description", "Looks things up");
-  await write(page, "#field-endpoint", "nonsense");
-  await page.select("#field-method", "GET");
+  await write(page, "#dialog-name", "Not A Name");
+  await write(page, "#dialog-description", "Looks things up");
+  await write(page, "#dialog-endpoint", "nonsense");
+  await page.select("#dialog-method", "GET");
   await press(page, "Create tool", "dialog");
-  await page.waitForSelector("#field-name-wrong");
+  await page.waitForSelector("#dialog-name-wrong");
   assert.match(
-    await page.$eval("#field-name-wrong", (one) => one.textContent ?? ""),
+    await page.$eval("#dialog-name-wrong", (one) => one.textContent ?? ""),
     /lowercase letters and underscores/,
   );
-  assert.match(await page.$eval("#field-endpoint-wrong", (one) => one.textContent ?? ""), /endpoint/);
-  assert.equal(await page.$eval("#field-name", (one) => one.getAttribute("aria-invalid")), "true");
+  assert.match(await page.$eval("#dialog-endpoint-wrong", (one) => one.textContent ?? ""), /endpoint/);
+  assert.equal(await page.$eval("#dialog-name", (one) => one.getAttribute("aria-invalid")), "true");
   await page.waitForFunction(() => document.activeElement?.hasAttribute("data-summary"));
   faultless(tab, "errors");
 });
@@ -463,18 +463,18 @@ test("a new column of a table is in the form, and sent, without a line of the co
   });
   await signIn(tab, service.secrets);
   await go(tab, "/tools?new=1");
-  await page.waitForSelector("#field-pronunciation");
-  assert.equal(await page.$eval("#field-pronunciation-hint", (one) => one.textContent), description);
-  await write(page, "#field-name", "say_name");
-  await write(page, "#field-description", "Says a name");
-  await write(page, "#field-endpoint", service.endpoint.url);
-  await page.select("#field-method", "GET");
-  await write(page, "#field-pronunciation", "x".repeat(41));
+  await page.waitForSelector("#dialog-pronunciation");
+  assert.equal(await page.$eval("#dialog-pronunciation-hint", (one) => one.textContent), description);
+  await write(page, "#dialog-name", "say_name");
+  await write(page, "#dialog-description", "Says a name");
+  await write(page, "#dialog-endpoint", service.endpoint.url);
+  await page.select("#dialog-method", "GET");
+  await write(page, "#dialog-pronunciation", "x".repeat(41));
   await press(page, "Create tool", "dialog");
-  await page.waitForSelector("#field-pronunciation-wrong");
+  await page.waitForSelector("#dialog-pronunciation-wrong");
   await page.waitForFunction(() => document.activeElement?.hasAttribute("data-summary"));
   assert.ok(!sent.some(Boolean));
-  await write(page, "#field-pronunciation", "an-na");
+  await write(page, "#dialog-pronunciation", "an-na");
   await press(page, "Create tool", "dialog");
   await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "say_name");
   assert.equal(sent[0].pronunciation, "an-na");

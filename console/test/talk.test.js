@@ -109,8 +109,8 @@ test("what is said is heard on both sides and shown, until one of them hangs up"
 test("an engine that ends the call, or is lost, gives the page its button back", async () => {
   await door.attach();
   const { page, ...tab } = await opened();
-  await press(page, "Talk to it");
   const before = door.call();
+  await press(page, "Talk to it");
   await until(async () => door.call() > before, "another call");
   await door.report({ type: "answered", answered_by: "human" });
   await shows(page, /In the call/);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { pause } from "./tools/elsewhere.js";
 import { GREETING, Shop, inside, notice, opened, reads, says, there, write } from "./tools/shop.js";
 
 const shop = new Shop();
@@ -14,19 +15,24 @@ describe("what breaks off", () => {
     return history.map((/** @type {{ content: string }} */ { content }) => content);
   };
   const whole = [GREETING, "Slowly", "One. Two. Three."];
-  const slowly = () => Object.assign(shop.parts.model, { pace: 600, says: () => ["One. ", "Two. ", "Three."] });
+  const slowly = () => {
+    const { pause: wait, end } = pause();
+    Object.assign(shop.parts.model, { pause: wait, says: () => ["One. ", "Two. ", "Three."] });
+    return end;
+  };
 
   test("is taken up again, and said once", async () => {
     const { uuid } = await shop.assistant();
     const tab = await shop.visit("/cut", shop.line(uuid));
     tab.expected.push(/messages$/);
     await opened(tab.page);
-    slowly();
+    const goOn = slowly();
     const asked = shop.parts.model.asked;
     await write(tab.page, "Slowly");
     await says(tab.page, [GREETING, "Slowly", "One. "]);
     shop.parts.service.cut();
     await notice(tab.page, /connection broke off/);
+    goOn();
     await says(tab.page, whole);
     assert.deepEqual(await stored(uuid), whole);
     assert.equal(shop.parts.model.asked, asked + 1);
@@ -39,10 +45,11 @@ describe("what breaks off", () => {
     const tab = await shop.visit("/left", shop.line(uuid));
     tab.expected.push(/messages$/);
     await opened(tab.page);
-    slowly();
+    const goOn = slowly();
     await write(tab.page, "Slowly");
     await says(tab.page, [GREETING, "Slowly", "One. "]);
     await tab.page.reload();
+    goOn();
     await says(tab.page, whole);
     assert.deepEqual(await stored(uuid), whole);
     await shop.leave(tab);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { findings, go, open, overflow, settled, signIn } from "./tools/browser.js";
+import { pause } from "./tools/elsewhere.js";
 import { GREETING, Shop, inside, notice, opened, reads, says, there, write } from "./tools/shop.js";
 
 const BYTES_MAX = 30_000;
@@ -35,9 +36,11 @@ describe("on an allowed page", () => {
     const tab = await shop.visit("/", `<a href="/next">Next</a>${shop.line(uuid)}`);
     await opened(tab.page);
     await says(tab.page, [GREETING]);
-    Object.assign(shop.parts.model, { pace: 700, says: () => ["We open ", "at nine."] });
+    const { pause: wait, end } = pause();
+    Object.assign(shop.parts.model, { pause: wait, says: () => ["We open ", "at nine."] });
     await write(tab.page, "When do you open?");
     await says(tab.page, [GREETING, "When do you open?", "We open "]);
+    end();
     await says(tab.page, [GREETING, "When do you open?", "We open at nine."]);
     await reads(tab.page, "[aria-live]", /^Anna of the shop: We open at nine\.$/);
     await tab.page.goto(`${shop.parts.site.url}/next`);

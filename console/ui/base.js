@@ -7,6 +7,6 @@ import htm from "../vendor/htm.js";
 /** Markup as a tagged template. @type {(strings: TemplateStringsArray, ...values: any[]) => import("preact").VNode<any>} */
 export const html = htm.bind(/** @type {any} */ (h));
 
-export { Fragment, render } from "../vendor/preact.js";
-export { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+export { createContext, Fragment, render } from "../vendor/preact.js";
+export { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 export { computed, effect, signal, useSignal } from "../vendor/signals.js";

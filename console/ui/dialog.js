@@ -3,6 +3,7 @@
 
 import { text } from "../text.js";
 import { html, signal, useLayoutEffect, useId, useRef, useState } from "./base.js";
+import { Ids } from "./ids.js";
 
 /** @typedef {object} DialogProps
  * @property {string} title
@@ -20,11 +21,10 @@ export function Dialog({ title, close, kind, hideTitle, once, light, children })
   const began = useRef(false);
   const id = useId();
   useLayoutEffect(() => {
-    const before = document.activeElement;
-    ref.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    const dialog = ref.current;
+    dialog?.showModal();
+    // Closed by name it gives the focus back to what had it.
+    return () => dialog?.close();
   }, []);
   const loss = () => (once ? text.leave.once : typed.current && !light ? text.leave.typed : null);
   const leave = async () => {
@@ -52,7 +52,8 @@ export function Dialog({ title, close, kind, hideTitle, once, light, children })
     }}
     onMouseDown=${(/** @type {MouseEvent} */ event) => (began.current = isBehind(event))}
     onClick=${(/** @type {MouseEvent} */ event) => began.current && isBehind(event) && loss() === null && close()}>
-    <div class="stack"><h2 id=${id} class=${hideTitle ? "visually-hidden" : undefined}>${title}</h2>${children}</div>
+    <div class="stack"><h2 id=${id} class=${hideTitle ? "visually-hidden" : undefined}>${title}</h2><${Ids.Provider}
+      value="dialog">${children}<//></div>
   </dialog>`;
 }
 

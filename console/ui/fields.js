@@ -3,6 +3,7 @@
 import { count, label } from "../format.js";
 import { text } from "../text.js";
 import { html, useId } from "./base.js";
+import { useIds } from "./ids.js";
 import { Listen } from "./listen.js";
 import { Items, Variables, Variants } from "./lists.js";
 import { Many } from "./many.js";
@@ -62,28 +63,24 @@ export function Fields({ fields, values, path = "", set, errors, whole = values,
   )}</div>`;
 }
 
-/** The id of the control of a path, so that a list of errors can lead to it. @param {string} path */
-export const controlId = (path) => `field-${path.replaceAll(".", "-")}`;
-
-/** The ids of what describes a control: its hint, where it has one, and its errors. @param {string} path
- * @param {Record<string, string[]>} errors @param {string | false} [hint] */
-const describing = (path, errors, hint) =>
-  [hint && `${controlId(path)}-hint`, errors[path]?.length && `${controlId(path)}-wrong`].filter(Boolean).join(" ") ||
-  undefined;
+/** The ids of what describes a control: its hint, where it has one, and its errors. @param {string} id
+ * @param {string[] | undefined} errors @param {string | false} [hint] */
+const describing = (id, errors, hint) =>
+  [hint && `${id}-hint`, errors?.length && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
 
 /** @param {{ path: string, errors: Record<string, string[]> }} props */
 export function Wrong({ path, errors }) {
-  return errors[path]?.length
-    ? html`<p class="wrong" id=${`${controlId(path)}-wrong`}>${errors[path].join(" ")}</p>`
-    : null;
+  const id = useIds()(path);
+  return errors[path]?.length ? html`<p class="wrong" id=${`${id}-wrong`}>${errors[path].join(" ")}</p>` : null;
 }
 
 /** @param {Control & { children: import("preact").ComponentChildren }} props */
 function Group({ field, path, errors, children, bare }) {
-  return html`<fieldset class="field" id=${controlId(path)} tabindex="-1"
-    aria-describedby=${describing(path, errors, field.hint)}>
+  const id = useIds()(path);
+  return html`<fieldset class="field" id=${id} tabindex="-1"
+    aria-describedby=${describing(id, errors[path], field.hint)}>
     <legend class=${bare ? "visually-hidden" : undefined}>${label(field.name)}</legend>
-    ${field.hint && html`<p class="hint" id=${`${controlId(path)}-hint`}><${Hint} words=${field.hint} /></p>`}
+    ${field.hint && html`<p class="hint" id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>`}
     ${children}<${Wrong} path=${path} errors=${errors} />
   </fieldset>`;
 }
@@ -91,10 +88,10 @@ function Group({ field, path, errors, children, bare }) {
 /** @param {Control} props */
 function Switch({ field, value, path, set, errors, narrow }) {
   const fixed = narrow?.allowed?.length === 1;
-  const id = controlId(path);
+  const id = useIds()(path);
   return html`<div class="field"><div class="choice">
     <input type="checkbox" id=${id} checked=${fixed ? narrow?.allowed?.[0] === true : Boolean(value)} disabled=${fixed}
-      aria-describedby=${describing(path, errors, field.hint)} aria-invalid=${errors[path] ? "true" : undefined}
+      aria-describedby=${describing(id, errors[path], field.hint)} aria-invalid=${errors[path] ? "true" : undefined}
       onChange=${(/** @type {any} */ event) => set(path, event.target.checked)} />
     <label for=${id}>${label(field.name)}</label></div>
     <p class="hint" id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>
@@ -113,11 +110,11 @@ function range({ kind, min, max }) {
 /** @param {Control} props */
 function Single(props) {
   const { field, path, errors, narrow, bare } = props;
-  const id = controlId(path);
+  const id = useIds()(path);
   const required = field.required || narrow?.required;
   const allowed = narrow?.allowed;
   const hint = [field.hint, range(field)].filter(Boolean).join(" ");
-  const described = describing(path, errors, hint);
+  const described = describing(id, errors[path], hint);
   return html`<div class="field">
     <label for=${id} class=${bare ? "visually-hidden" : undefined}>${label(field.name)} ${
       required &&
@@ -216,13 +213,13 @@ function Several({ field, value, path, set, errors, values }) {
     found?.options ?? (field.choices ?? []).map((one) => ({ value: one, words: text.states[one] ?? one }));
   const number = !field.choices;
   const chosen = new Set((value ?? []).map(String));
-  const id = controlId(path);
+  const id = useIds()(path);
   const turn = (/** @type {string} */ one, /** @type {boolean} */ on) => {
     const kept = (value ?? []).filter((/** @type {any} */ held) => String(held) !== one);
     const next = on ? [...kept, number ? Number(one) : one] : kept;
     set(path, field.choices ? field.choices.filter((choice) => next.includes(choice)) : next);
   };
-  return html`<fieldset class="field" id=${id} tabindex="-1" aria-describedby=${describing(path, errors, field.hint)}>
+  return html`<fieldset class="field" id=${id} tabindex="-1" aria-describedby=${describing(id, errors[path], field.hint)}>
     <legend>${label(field.name)}</legend>
     <p class="hint" id=${`${id}-hint`}><${Hint} words=${field.hint} /></p>
     ${found?.loaded && !options.length && html`<p class="muted small">${text.form.nothing}</p>`}

@@ -6,9 +6,11 @@ import { check, narrowed } from "../checks.js";
 import { label } from "../format.js";
 import { body, changes, form, initial } from "../schema.js";
 import { text } from "../text.js";
-import { html, useEffect, useMemo, useRef, useState } from "./base.js";
+import { html, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./base.js";
 import { drafted, forget, keep, keyOf } from "./drafts.js";
-import { controlId, Fields } from "./fields.js";
+import { Fields } from "./fields.js";
+import { place } from "./focus.js";
+import { Ids, useIds } from "./ids.js";
 import { Notice, Panel } from "./parts.js";
 
 /** @typedef {{ title: string, words?: string, has: (name: string) => boolean }} Section */
@@ -25,6 +27,7 @@ import { Notice, Panel } from "./parts.js";
  *   (or what they are, as the form stands)
  * @property {Record<string, any>} [preset] values that a new row starts with
  * @property {() => void} [cancel]
+ * @property {string} [ids] what the ids of its controls begin with, where another form stands beside it
  * @property {(values: Record<string, any>) => void} [watch] is told of every change
  * @property {boolean} [bar] the button stays in view */
 
@@ -44,13 +47,14 @@ export function SchemaForm(props) {
   const asked = { fields: whole.fields.filter(({ name }) => show(name, values)), rules: whole.rules };
   const dirty = JSON.stringify(values) !== JSON.stringify(start);
   const kept = useDraft(draft, values, dirty);
+  const [saved, setSaved] = useState(/** @type {Record<string, any> | null} */ (null));
   const before = useRef(start);
   useEffect(() => {
-    // A row that was read again replaces what stands here, but nothing that was typed since.
-    if (before.current !== start && (kept.settled() || JSON.stringify(values) === JSON.stringify(before.current)))
-      setValues(start);
+    const was = before.current;
     before.current = start;
-  }, [start]);
+    // A row that was read again replaces what stands here, but nothing that was typed since.
+    if (stored || was !== start) setValues((/** @type {any} */ now) => followed(now, start, [was, saved]));
+  }, [start, saved]);
   useEffect(() => watch?.(values), [values]);
   const set = (/** @type {string} */ path, /** @type {any} */ value) => {
     setValues((/** @type {any} */ now) => changed(now, path.split("."), value));
@@ -68,17 +72,18 @@ export function SchemaForm(props) {
     start,
     values,
     setErrors,
-    saved: () => (kept.settle(), setRestored(false)),
+    saved: () => (kept.settle(values), setSaved(values), setRestored(false)),
   });
   const narrow = narrowed(asked.rules, values);
   const parts = partsOf(asked.fields, typeof sections === "function" ? sections(values) : sections);
-  return html`<form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
+  const around = useContext(Ids);
+  return html`<${Ids.Provider} value=${props.ids ?? around}><form class="stack" noValidate onSubmit=${submit} aria-label=${props.verb}>
     ${
       restored &&
       html`<${Notice} tone="warn" role="status">${text.form.restored} ${found?.lacks && text.form.lacks} <button type="button" class="link"
       onClick=${discard}>${text.form.discard}</button><//>`
     }
-    <${Summary} failure=${failure} errors=${errors} />
+    <${Summary} failure=${failure} errors=${errors} values=${values} />
     ${
       parts.length > 4 &&
       html`<nav class="jump small"
@@ -93,7 +98,7 @@ export function SchemaForm(props) {
       return title ? html`<${Panel} key=${title} title=${title}>${inner}<//>` : inner;
     })}
     <${Buttons} ...${props} busy=${busy} dirty=${dirty} discard=${discard} />
-  </form>`;
+  </form><//>`;
 }
 
 /** The same object as long as it holds the same. @template T @param {T} value @returns {T} */
@@ -103,8 +108,17 @@ function useSame(value) {
   return held.current;
 }
 
-/** Keeps what was typed: a moment after it was, and when the form or the whole page goes. `settle` ends that, until
- * something is typed again. @param {string | undefined} name @param {Record<string, any>} values @param {boolean} dirty */
+/** What a form has once a row was read again: of the row, but where something else stands than what is known to have stood
+ * there. @param {Record<string, any>} now @param {Record<string, any>} row @param {(Record<string, any> | null)[]} known */
+function followed(now, row, known) {
+  const next = { ...now };
+  for (const name of Object.keys(row))
+    if (known.some((one) => one && JSON.stringify(one[name]) === JSON.stringify(now[name]))) next[name] = row[name];
+  return JSON.stringify(next) === JSON.stringify(now) ? now : next;
+}
+
+/** Keeps what was typed: a moment after it was, and when the form or the whole page goes. `settle` ends that for what was
+ * saved. @param {string | undefined} name @param {Record<string, any>} values @param {boolean} dirty */
 function useDraft(name, values, dirty) {
   const now = useRef({ values, dirty, saved: /** @type {any} */ (null) });
   Object.assign(now.current, { values, dirty });
@@ -122,11 +136,11 @@ function useDraft(name, values, dirty) {
     return () => (removeEventListener("pagehide", write), write());
   }, []);
   return {
-    settle() {
-      now.current.saved = now.current.values;
-      if (name) forget(name);
+    /** @param {Record<string, any>} saved */
+    settle(saved) {
+      now.current.saved = saved;
+      if (name && now.current.values === saved) forget(name);
     },
-    settled: () => now.current.saved === now.current.values,
   };
 }
 
@@ -146,23 +160,21 @@ function Buttons({ bar, stored, verb, busy, dirty, discard, cancel }) {
 }
 
 /** @param {FormProps & { asked: import("../schema.js").Form, start: any, values: any, setErrors: (errors: Record<string, string[]>) => void, saved: () => void }} props
- * @returns {[(event: Event) => Promise<void>, boolean, string | null]} */
+ * @returns {[(event: Event) => Promise<void>, boolean, Failure | null]} */
 function useSubmit({ asked, start, values, stored, save, setErrors, saved }) {
   const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState(/** @type {string | null} */ (null));
-  const refuse = (/** @type {string} */ message, /** @type {Record<string, string[]>} */ errors) => {
-    setFailure(message);
+  const [failure, setFailure] = useState(/** @type {Failure | null} */ (null));
+  const refuse = (/** @type {Failure} */ why, /** @type {Record<string, string[]>} */ errors) => {
+    setFailure(why);
     setErrors(errors);
-    requestAnimationFrame(() =>
-      requestAnimationFrame(() => document.querySelector(/** @type {any} */ ("[data-summary]"))?.focus()),
-    );
   };
   return [
     async (event) => {
       event.preventDefault();
       if (busy) return;
       const wrong = check(asked, values);
-      if (Object.keys(wrong).length) return refuse(text.form.wrong, wrong);
+      const of = { values, isStill: place() };
+      if (Object.keys(wrong).length) return refuse({ ...of, message: text.form.wrong }, wrong);
       setBusy(true);
       setFailure(null);
       setErrors({});
@@ -170,7 +182,8 @@ function useSubmit({ asked, start, values, stored, save, setErrors, saved }) {
         await save(stored ? changes(asked.fields, start, values) : body(asked.fields, values));
         saved();
       } catch (error) {
-        refuse(/** @type {Error} */ (error).message, error instanceof ApiError ? error.errors : {});
+        const { message } = /** @type {Error} */ (error);
+        refuse({ ...of, message }, error instanceof ApiError ? error.errors : {});
       } finally {
         setBusy(false);
       }
@@ -180,28 +193,37 @@ function useSubmit({ asked, start, values, stored, save, setErrors, saved }) {
   ];
 }
 
-/** @param {{ failure: string | null, errors: Record<string, string[]> }} props */
-function Summary({ failure, errors }) {
+/** Why nothing was saved, of which values, and whether the focus is still where it was. Each try has its own.
+ * @typedef {{ message: string, values: Record<string, any>, isStill: () => boolean }} Failure */
+
+/** Takes the focus with each failure, but from nobody who goes on to type.
+ * @param {{ failure: Failure | null, errors: Record<string, string[]>, values: Record<string, any> }} props */
+function Summary({ failure, errors, values }) {
+  const [idOf, box] = [useIds(), useRef(/** @type {HTMLElement | null} */ (null))];
+  useLayoutEffect(() => {
+    if (failure?.values === values && failure.isStill()) box.current?.focus();
+  }, [failure]);
   const all = Object.entries(errors);
   if (!failure) return null;
-  return html`<div class="notice bad" role="alert" tabindex="-1" data-summary>${failure}
+  return html`<div class="notice bad" role="alert" tabindex="-1" data-summary ref=${box}>${failure.message}
     ${
       all.length > 0 &&
       html`<ul>${all.map(
         ([path, sentences]) =>
-          html`<li key=${path}><a href=${`#${controlId(path)}`} onClick=${(/** @type {Event} */ event) => {
+          html`<li key=${path}><a href=${`#${idOf(path)}`} onClick=${(/** @type {Event} */ event) => {
             event.preventDefault();
-            reach(path);
+            reach(path, idOf);
           }}>${label(path.split(".")[0])}</a>: ${sentences.join(" ")}</li>`,
       )}</ul>`
     }
   </div>`;
 }
 
-/** Goes to the control of an error, or to the nearest one that holds it. @param {string} path */
-function reach(path) {
+/** Goes to the control of an error, or to the nearest one that holds it. @param {string} path
+ * @param {(path: string) => string} idOf */
+function reach(path, idOf) {
   for (let parts = path.split("."); parts.length; parts = parts.slice(0, -1)) {
-    const control = document.getElementById(controlId(parts.join(".")));
+    const control = document.getElementById(idOf(parts.join(".")));
     if (control) {
       control.closest("details")?.setAttribute("open", "");
       return control.focus();

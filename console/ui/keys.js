@@ -47,7 +47,8 @@ function pressed(event) {
     event.ctrlKey ||
     event.metaKey ||
     event.altKey ||
-    target?.closest("input, textarea, select, dialog")
+    target?.closest("input, textarea, select") ||
+    document.querySelector("dialog[open]")
   )
     return;
   if (event.key === "?") above.value = "help";

@@ -4,7 +4,10 @@ import { label } from "../format.js";
 import { initial } from "../schema.js";
 import { text } from "../text.js";
 import { html, useRef, useState } from "./base.js";
-import { controlId, FieldOf, Fields } from "./fields.js";
+import { FieldOf, Fields } from "./fields.js";
+import { useFocus } from "./focus.js";
+import { useIds } from "./ids.js";
+import { Typed } from "./typed.js";
 
 /** @typedef {import("./fields.js").Control} Control */
 
@@ -21,9 +24,10 @@ export function Items({ field, value, path, set, errors, values }) {
   const rows = value ?? [];
   const item = /** @type {import("../schema.js").Field} */ (field.item);
   const name = label(field.name);
+  const [idOf, focus] = [useIds(), useFocus()];
   const add = () => {
     set(path, [...rows, item.kind === "record" ? initial(item.fields ?? [], {}) : ""]);
-    focusSoon(`${path}.${rows.length}${item.kind === "record" ? `.${item.fields?.[0]?.name}` : ""}`);
+    focus(idOf(`${path}.${rows.length}${item.kind === "record" ? `.${item.fields?.[0]?.name}` : ""}`));
   };
   return html`<div class="stack tight">
     ${rows.map((/** @type {any} */ one, /** @type {number} */ at) =>
@@ -41,20 +45,16 @@ export function Items({ field, value, path, set, errors, values }) {
   </div>`;
 }
 
-/** @param {string} path */
-function focusSoon(path) {
-  requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById(controlId(path))?.focus()));
-}
-
 /** Records of several types, such as built-in tools. @param {Control} props */
 export function Variants({ field, value, path, set, errors, values }) {
   const rows = value ?? [];
   const kinds = field.variants ?? [];
   const adder = useRef(/** @type {HTMLSelectElement | null} */ (null));
+  const [idOf, focus] = [useIds(), useFocus()];
   const add = () => {
     const kind = kinds.find(({ type }) => type === adder.current?.value) ?? kinds[0];
     set(path, [...rows, { type: kind.type, ...initial(kind.fields, {}) }]);
-    focusSoon(`${path}.${rows.length}.${kind.fields[0]?.name}`);
+    focus(idOf(`${path}.${rows.length}.${kind.fields[0]?.name}`));
   };
   return html`<div class="stack tight">
     ${rows.map((/** @type {any} */ one, /** @type {number} */ at) => {
@@ -67,8 +67,8 @@ export function Variants({ field, value, path, set, errors, values }) {
           errors=${errors} whole=${{ ...values, ...one }} />
       </div>`;
     })}
-    <div class="row"><label class="visually-hidden" for=${`${controlId(path)}-kind`}>${text.form.kind}</label>
-      <select id=${`${controlId(path)}-kind`} ref=${adder}
+    <div class="row"><label class="visually-hidden" for=${`${idOf(path)}-kind`}>${text.form.kind}</label>
+      <select id=${`${idOf(path)}-kind`} ref=${adder}
         style=${{ width: "auto" }}>${kinds.map(
           ({ type }) => html`<option
         value=${type}>${label(type)}</option>`,
@@ -81,6 +81,7 @@ export function Variants({ field, value, path, set, errors, values }) {
 export function Variables({ field, value, path, set, errors }) {
   const entries = Object.entries(value ?? {});
   const name = label(field.name);
+  const [idOf, focus] = [useIds(), useFocus()];
   const put = (/** @type {[string, any][]} */ next) => set(path, Object.fromEntries(next));
   const change = (/** @type {number} */ at, /** @type {[string, any]} */ entry) =>
     put(entries.map((one, other) => (other === at ? entry : one)));
@@ -95,16 +96,16 @@ export function Variables({ field, value, path, set, errors }) {
   return html`<div class="stack tight">
     ${entries.map(([key, held], at) => {
       const clash = key in wanted && isTaken(wanted[key], key);
-      const id = controlId(`${path}.${at}.name`);
+      const id = idOf(`${path}.${at}.name`);
       return html`<div class="row" key=${at}>
-      <input aria-label=${text.form.variableName(at + 1)} class="mono" style=${{ flex: "1 1 9rem", width: "auto" }}
+      <${Typed} aria-label=${text.form.variableName(at + 1)} class="mono" style=${{ flex: "1 1 9rem", width: "auto" }}
         value=${clash ? wanted[key] : key} id=${id} maxlength="64"
         aria-invalid=${clash ? "true" : undefined} aria-describedby=${clash ? `${id}-wrong` : undefined}
-        onChange=${(/** @type {any} */ event) => rename(at, key, event.target.value.trim())} />
-      <input aria-label=${text.form.variableValue(key)} style=${{ flex: "2 1 12rem", width: "auto" }}
-        value=${typeof held === "string" ? held : JSON.stringify(held)} id=${controlId(`${path}.${key}`)}
+        change=${(/** @type {string} */ typed) => rename(at, key, typed.trim())} />
+      <${Typed} aria-label=${text.form.variableValue(key)} style=${{ flex: "2 1 12rem", width: "auto" }}
+        value=${typeof held === "string" ? held : JSON.stringify(held)} id=${idOf(`${path}.${key}`)}
         aria-invalid=${errors[`${path}.${key}`] ? "true" : undefined}
-        onChange=${(/** @type {any} */ event) => change(at, [key, typeof held === "string" ? event.target.value : valueOf(event.target.value)])} />
+        change=${(/** @type {string} */ typed) => change(at, [key, typeof held === "string" ? typed : valueOf(typed)])} />
       <button type="button" class="quiet" aria-label=${text.form.dropVariable(key)}
         onClick=${() => put(entries.filter((_, other) => other !== at))}>${text.remove}</button>
       ${errors[`${path}.${key}`] && html`<p class="wrong">${errors[`${path}.${key}`].join(" ")}</p>`}
@@ -113,7 +114,7 @@ export function Variables({ field, value, path, set, errors }) {
     })}
     <div><button type="button" onClick=${() => {
       put([...entries, [unused(entries), ""]]);
-      focusSoon(`${path}.${entries.length}.name`);
+      focus(idOf(`${path}.${entries.length}.name`));
     }}>${text.form.add(name)}</button></div>
   </div>`;
 }

@@ -27,21 +27,21 @@ function fixed() {
 
 /** Commands that fit what was typed, and assistants and a call by it. @param {string} typed @returns {Command[]} */
 function useCommands(typed) {
-  const [found, setFound] = useState(/** @type {Command[]} */ ([]));
+  const [found, setFound] = useState({ of: "", commands: /** @type {Command[]} */ ([]) });
   useEffect(() => {
-    setFound([]);
     if (!account.value || typed.length < 2) return undefined;
     const stop = new AbortController();
     const timer = setTimeout(() => {
       get("/user/assistants/get", { search: typed, per_page: 8 }, stop.signal).then(
         ({ data }) =>
-          setFound(
-            data.map((/** @type {any} */ row) => ({
+          setFound({
+            of: typed,
+            commands: data.map((/** @type {any} */ row) => ({
               words: row.name,
               note: text.assistants.one,
               href: to(`/assistants/${row.id}`),
             })),
-          ),
+          }),
         () => {},
       );
     }, 120);
@@ -55,10 +55,8 @@ function useCommands(typed) {
     account.value && /^\+\d{4,}$/.test(typed)
       ? [{ words: text.palette.phone(typed), note: text.calls.title, href: to("/calls", { phone_number: typed }) }]
       : [];
-  return [...call, ...phone, ...fixed().filter((one) => one.words.toLowerCase().includes(words)), ...found].slice(
-    0,
-    30,
-  );
+  const pages = fixed().filter((one) => one.words.toLowerCase().includes(words));
+  return [...call, ...phone, ...pages, ...(found.of === typed ? found.commands : [])].slice(0, 30);
 }
 
 export function Palette() {
@@ -67,7 +65,6 @@ export function Palette() {
   const commands = useCommands(typed.trim());
   const close = () => (above.value = null);
   const run = (/** @type {Command | undefined} */ one) => one && (close(), go(one.href));
-  useEffect(() => setAt(0), [typed]);
   useEffect(() => document.getElementById(`command-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
   const keys = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -78,7 +75,7 @@ export function Palette() {
     <input role="combobox" aria-expanded="true" aria-controls="commands"
       aria-activedescendant=${commands.length ? `command-${at}` : undefined}
       aria-label=${text.palette.title} placeholder=${text.palette.hint} autocomplete="off" value=${typed}
-      onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} onKeyDown=${keys} />
+      onInput=${(/** @type {any} */ event) => (setAt(0), setTyped(event.target.value))} onKeyDown=${keys} />
     <ul class="list" role="listbox" id="commands" aria-label=${text.palette.title}>
       ${commands.map(
         (one, index) => html`<li role="option" id=${`command-${index}`} key=${one.href + one.words}

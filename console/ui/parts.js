@@ -186,7 +186,7 @@ export function Tabs({ name, tabs, open, choose, children }) {
     const at = tabs.findIndex(([key]) => key === open);
     const next = tabs[(at + step + tabs.length) % tabs.length][0];
     choose(next);
-    requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
+    document.getElementById(`tab-${next}`)?.focus();
   };
   return html`<div class="stack">
     <div class="tabs" role="tablist" aria-label=${name} onKeyDown=${turn}>

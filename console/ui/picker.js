@@ -13,7 +13,7 @@ export function Picker({ name, values, value, known, pick, control = {} }) {
   const [typed, setTyped] = useState(/** @type {string | null} */ (null));
   const [at, setAt] = useState(0);
   const [chosen, setChosen] = useState(/** @type {Option | null} */ (null));
-  const found = useFound(name, values, typed, known);
+  const { of, options: found } = useFound(name, values, typed, known);
   const list = useId();
   const current =
     [chosen, ...known].find((one) => one?.value === String(value))?.words ??
@@ -29,18 +29,20 @@ export function Picker({ name, values, value, known, pick, control = {} }) {
     if (step)
       (event.preventDefault(),
         typed === null ? setTyped("") : found.length && setAt((at + step + found.length) % found.length));
-    else if (event.key === "Enter" && typed !== null) (event.preventDefault(), take(found[at]));
-    else if (event.key === "Escape" && typed !== null)
+    else if (event.key === "Enter" && typed !== null) {
+      event.preventDefault();
+      // What fitted an earlier text is not what is meant.
+      if (of === typed) take(found[at]);
+    } else if (event.key === "Escape" && typed !== null)
       (event.preventDefault(), event.stopPropagation(), setTyped(null));
   };
-  useEffect(() => setAt(0), [typed]);
   const open = typed !== null;
   return html`<div class="picker">
     <input ...${control} type="text" role="combobox" aria-expanded=${open ? "true" : "false"} aria-controls=${list}
       aria-autocomplete="list" aria-activedescendant=${open && found.length ? `${list}-${at}` : undefined}
       autocomplete="off"
       placeholder=${text.form.search} value=${typed ?? current}
-        onInput=${(/** @type {any} */ event) => (event.target.value ? setTyped(event.target.value) : (setTyped(""), pick("")))}
+        onInput=${(/** @type {any} */ event) => (setAt(0), setTyped(event.target.value), event.target.value || pick(""))}
         onKeyDown=${keys} onBlur=${() => setTyped(null)} />
     <ul class="list" role="listbox" id=${list} aria-label=${text.form.choose} hidden=${!open}>
       ${found.map(
@@ -56,16 +58,17 @@ export function Picker({ name, values, value, known, pick, control = {} }) {
     </ul></div>`;
 }
 
-/** @param {string} name @param {Record<string, any>} values @param {string | null} typed @param {Option[]} known */
+/** Choices, and the text that they are of. @param {string} name @param {Record<string, any>} values @param {string | null} typed
+ * @param {Option[]} known */
 function useFound(name, values, typed, known) {
-  const [found, setFound] = useState(known.slice(0, 20));
+  const [found, setFound] = useState({ of: "", options: known.slice(0, 20) });
   useEffect(() => {
-    if (!typed) return setFound(known.slice(0, 20));
+    if (!typed) return setFound({ of: "", options: known.slice(0, 20) });
     const stop = new AbortController();
     const source = SOURCES[name];
     const timer = setTimeout(() => {
       get(source.path, { ...source.query?.(values), search: typed, per_page: 20 }, stop.signal).then(
-        ({ data }) => setFound(optionsOf(source, data)),
+        ({ data }) => setFound({ of: typed, options: optionsOf(source, data) }),
         () => {},
       );
     }, 120);

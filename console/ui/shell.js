@@ -7,7 +7,7 @@ import { loadDocument } from "../schema.js";
 import { account, expired, operator, resume } from "../session.js";
 import { text } from "../text.js";
 import { choose, theme } from "../theme.js";
-import { html, useEffect, useRef, useState } from "./base.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./base.js";
 import { Confirmation, Dialog } from "./dialog.js";
 import { Help } from "./help.js";
 import { above } from "./keys.js";
@@ -174,7 +174,7 @@ function Page({ row, params }) {
     }, setError);
   };
   useEffect(load, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     scrollTo(0, 0);
     box.current?.querySelector("h1")?.focus({ preventScroll: true });
   }, [ready]);

@@ -5,9 +5,10 @@ import { besides } from "../days.js";
 import { count, zone } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
-import { html, useEffect, useState } from "./base.js";
+import { html } from "./base.js";
 import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
+import { Typed } from "./typed.js";
 
 /** @typedef {{ name: string, cell: (row: any) => import("preact").ComponentChildren, number?: boolean, clip?: boolean, title?: string }} Column */
 
@@ -94,19 +95,19 @@ const ANY = { type: "any" };
 
 /** @param {{ field: import("../schema.js").Field, value: string, name: string }} props */
 function Filter({ field, value, name }) {
-  const change = (/** @type {any} */ event) => filter({ [field.name]: event.target.value.trim() });
+  const change = (/** @type {string} */ one) => filter({ [field.name]: one.trim() });
   const found = useOptions(field.name, ANY);
   const options = found?.options ?? field.choices?.map((one) => ({ value: one, words: text.states[one] ?? one }));
   if (found?.more)
     return html`<label class="field" title=${field.hint}><span>${name}</span><${Picker} name=${field.name}
       values=${ANY} value=${value} known=${found.options}
-      pick=${(/** @type {string} */ one) => filter({ [field.name]: one })} /></label>`;
+      pick=${change} /></label>`;
   const known = !value || options?.some((one) => one.value === value);
   const kind = isDay(field.name) ? "date" : field.kind === "number" ? "number" : "text";
   return html`<label class="field" title=${isDay(field.name) ? text.days.hint(zone()) : field.hint}><span>${name}</span>
     ${
       options
-        ? html`<select value=${value} onChange=${change}><option value="">${text.any}</option>${
+        ? html`<select value=${value} onChange=${(/** @type {any} */ event) => change(event.target.value)}><option value="">${text.any}</option>${
             !known &&
             html`<option
           value=${value} selected>#${value}</option>`
@@ -114,17 +115,8 @@ function Filter({ field, value, name }) {
             (one) => html`<option key=${one.value}
           value=${one.value} selected=${one.value === value}>${one.words}</option>`,
           )}</select>`
-        : html`<${Typed} type=${kind} value=${value} max=${field.kind === "text" ? field.max : undefined}
+        : html`<${Typed} type=${kind} value=${value} maxlength=${field.kind === "text" ? field.max : undefined}
           change=${change} />`
     }
   </label>`;
-}
-
-/** What is typed stays there while the list behind it is read again. @param {{ type: string, value: string,
- * max?: number, change: (event: any) => void }} props */
-function Typed({ type, value, max, change }) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  return html`<input type=${type} value=${typed} maxlength=${max} onChange=${change}
-    onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />`;
 }

@@ -33,7 +33,7 @@ export function InboundHook({ row, reload }) {
     type="button" disabled=${busy} onClick=${off}>${text.assistants.hookOff}</button>`
   }>
     <p class="muted small">${text.assistants.inboundHookWords}</p>
-    <${SchemaForm} schema="Enable" draft=${`inbound-webhook:${row.id}`} preset=${{ webhook_url: row.inbound_webhook_url }}
+    <${SchemaForm} schema="Enable" ids="hook" draft=${`inbound-webhook:${row.id}`} preset=${{ webhook_url: row.inbound_webhook_url }}
       show=${(/** @type {string} */ name) => name === "webhook_url"} save=${save} verb=${text.assistants.hookOn} />
   <//>`;
 }

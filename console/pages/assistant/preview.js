@@ -21,7 +21,7 @@ export function Preview({ row }) {
   }, [row.id, row.updated_at]);
   return html`<${Panel} title=${text.assistants.preview}>
     <p class="muted small">${text.assistants.previewWords}</p>
-    <${SchemaForm} schema="PreviewBody" preset=${{ variables: row.variables }} save=${load}
+    <${SchemaForm} schema="PreviewBody" ids="preview" preset=${{ variables: row.variables }} save=${load}
       verb=${text.assistants.show} />
     ${error && html`<${Failure} error=${error} />`}
     ${

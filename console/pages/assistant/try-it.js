@@ -5,6 +5,7 @@ import { messages } from "../../live.js";
 import { account } from "../../session.js";
 import { text } from "../../text.js";
 import { effect, html, signal, useEffect, useRef } from "../../ui/base.js";
+import { place } from "../../ui/focus.js";
 import { Notice, Panel } from "../../ui/parts.js";
 import { Bubble } from "../conversation/bubble.js";
 
@@ -76,9 +77,12 @@ async function during(chat, act) {
 /** @param {ChatSignal} chat @param {string} uuid of the assistant */
 const begin = (chat, uuid) =>
   during(chat, async () => {
+    const isStill = place();
     const { conversation_id: id, history } = await post("/conversations", { assistant_id: uuid, type: "test" });
     change(chat, { id, said: history });
-    requestAnimationFrame(() => document.getElementById("message")?.focus());
+    requestAnimationFrame(() => {
+      if (isStill()) document.getElementById("message")?.focus();
+    });
   });
 
 /** @param {ChatSignal} chat @param {string} message */

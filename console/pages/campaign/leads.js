@@ -26,8 +26,8 @@ export function Leads({ campaign }) {
   const close = () => setAdding(false);
   const save = async (/** @type {any} */ body) => {
     const { message } = await create("/user/lead", { ...body, campaign_id: campaign.id });
-    close();
     await list.reload();
+    close();
     toast(message);
   };
   const filtered = Object.values(asked).some(Boolean);

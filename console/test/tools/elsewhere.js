@@ -28,11 +28,25 @@ export async function site() {
   return { ...served, page };
 }
 
-/** An OpenAI-compatible endpoint that streams what `says` gives for a message, a part every `pace` milliseconds; a
- * number is the status of a refusal. */
+/** A pause that lasts until it is ended: what is seen in between is there for as long as the test looks. */
+export function pause() {
+  let end = () => {};
+  /** @type {Promise<void>} */
+  const ended = new Promise((resolve) => (end = resolve));
+  return { pause: () => ended, end };
+}
+
+/** An OpenAI-compatible endpoint that streams what `says` gives for a message, with a pause after each part; a number
+ * is the status of a refusal. */
 export async function model() {
-  /** @type {{ url: string, close: () => void, pace: number, asked: number, says: (message: string) => string[] | number }} */
-  const own = { url: "", close: () => {}, pace: 0, asked: 0, says: (message) => [`You said: ${message}`] };
+  /** @type {{ url: string, close: () => void, pause: () => Promise<unknown>, asked: number, says: (message: string) => string[] | number }} */
+  const own = {
+    url: "",
+    close: () => {},
+    pause: async () => {},
+    asked: 0,
+    says: (message) => [`You said: ${message}`],
+  };
   const served = await listen(async (request, answer) => {
     let body = "";
     for await (const part of request) body += part;
@@ -42,7 +56,7 @@ export async function model() {
     answer.writeHead(200, { "content-type": "text/event-stream" });
     for (const content of says) {
       answer.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
-      await new Promise((resolve) => setTimeout(resolve, own.pace));
+      await own.pause();
     }
     return answer.end(
       `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`,

@@ -57,7 +57,16 @@ export async function choose(tab, name, typed) {
     {},
     typed,
   );
-  await tab.page.keyboard.type(typed);
+  // A select forgets what was typed a second ago.
+  for (let tries = 0; tries < 5; tries += 1) {
+    await tab.page.keyboard.type(typed);
+    const chosen = await tab.page.evaluate(
+      () => /** @type {HTMLSelectElement} */ (document.activeElement).selectedOptions[0]?.text ?? "",
+    );
+    if (chosen.startsWith(typed)) return;
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+  }
+  throw new Error(`“${typed}” of ${name} is not chosen by typing it`);
 }
 
 /** @param {Tab} tab @param {string} role @param {string | RegExp} name */

@@ -37,7 +37,10 @@ export class Shop {
     beforeEach(() => {
       this.visitors += 1;
       this.parts.service.from = `198.51.100.${this.visitors}`;
-      Object.assign(this.parts.model, { pace: 0, says: (/** @type {string} */ message) => [`You said: ${message}`] });
+      Object.assign(this.parts.model, {
+        pause: async () => {},
+        says: (/** @type {string} */ message) => [`You said: ${message}`],
+      });
     });
   }
 
@@ -102,8 +105,9 @@ export async function opened(page) {
   await there(page, "li.assistant");
 }
 
-/** @param {Page} page @param {string} message */
+/** Writes a message, once the one before is answered. @param {Page} page @param {string} message */
 export async function write(page, message) {
+  await there(page, "ol:not([aria-busy=true])");
   await page.type(">>> textarea", message);
   await page.keyboard.press("Enter");
 }
