@@ -306,7 +306,7 @@ impl Node {
             Uncommitted::Replaced => self.replaced().await,
             Uncommitted::Outdated => StoreError::Outdated,
             Uncommitted::Strange(why) => self.end(StoreEnd::Broken(format!("the database is not what it was: {why}"))),
-            Uncommitted::Refused(why) => StoreError::of("the database refused a commit", &why),
+            Uncommitted::Refused(error) => error,
             Uncommitted::Unknown(why) => StoreError::unavailable("what became of a commit is not known", &why),
         }
     }

@@ -14,7 +14,7 @@ use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
-use super::link::{DatabaseLink, Prepared, told};
+use super::link::{DatabaseLink, Prepared, refused, told};
 use super::shared::{KEPT, LogPoint, SharedChanges};
 use super::target::DatabaseTarget;
 use crate::clock;
@@ -171,7 +171,7 @@ pub(super) enum Uncommitted {
     /// Shared rows were changed since it was decided; nothing was changed.
     Outdated,
     /// The database refused it; nothing was changed.
-    Refused(String),
+    Refused(StoreError),
     /// The database is not what it was: rows were changed by someone else, or it went back in time.
     Strange(String),
     /// What became of the commit was not to be learned in time.
@@ -184,7 +184,7 @@ enum Attempt {
     Replaced,
     Outdated,
     Again,
-    Refused(String),
+    Refused(StoreError),
     Strange(String),
     Unknown(String),
 }
@@ -302,7 +302,9 @@ impl Fence {
                     Attempt::Again
                 }
                 // An error of the statement undid it; one that ends the connection may have come after the commit.
-                _ if severity(&error) == Some(Severity::Error) => Attempt::Refused(told(&error)),
+                _ if severity(&error) == Some(Severity::Error) => {
+                    Attempt::Refused(refused("the database refused a commit", &error))
+                }
                 _ => self.in_doubt(told(&error)),
             },
             Err(_) => self.in_doubt("the database does not answer".into()),

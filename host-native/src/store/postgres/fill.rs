@@ -147,7 +147,8 @@ async fn commit(whole: &Whole, postgres: &Postgres, outcome: &mut Outcome) -> Re
         }
         // Who took over waited for the transaction first, and it is not known how that ended.
         Err(Uncommitted::Replaced | Uncommitted::Outdated) => StoreEnd::Replaced.to_string(),
-        Err(Uncommitted::Refused(why) | Uncommitted::Strange(why) | Uncommitted::Unknown(why)) => why,
+        Err(Uncommitted::Refused(error)) => error.to_string(),
+        Err(Uncommitted::Strange(why) | Uncommitted::Unknown(why)) => why,
     };
     Err(StoreError::of(WHAT, &why))
 }

@@ -23,6 +23,8 @@ use crate::store::StoreError;
 const ANSWERED: Duration = Duration::from_secs(3);
 /// Pause before another try to read.
 const AGAIN: Duration = Duration::from_millis(20);
+/// What failed, where no rows came.
+const UNREAD: &str = "rows cannot be read";
 
 pub(super) const LOAD: &str = "
 SELECT 0 AS n, int8send(seq) AS k, (SELECT int8send(s.seq) || s.mark FROM shared s ORDER BY s.seq DESC LIMIT 1) AS v
@@ -115,13 +117,13 @@ impl Node {
                     tokio::time::sleep(AGAIN).await;
                     continue;
                 }
-                Err(Unloaded::Failed(why)) => return Err(StoreError::of("rows cannot be read", &why)),
+                Err(Unloaded::Failed(why)) => return Err(StoreError::unavailable(UNREAD, &why)),
             };
             // Rows of a moment that is yet to come would be mixed with those of this one.
             let mut seq = self.seq.subscribe();
             let reached = seq.wait_for(|seq| *seq >= loaded.at.seq);
             if !matches!(tokio::time::timeout(DOUBT, reached).await, Ok(Ok(_))) {
-                return Err(StoreError::of("rows cannot be read", &"a commit is in doubt"));
+                return Err(StoreError::unavailable(UNREAD, &"a commit is in doubt"));
             }
             let known = self.rows.read().at.shared;
             if loaded.at.shared.seq >= known.seq && loaded.at.shared != known {
@@ -142,7 +144,7 @@ impl Node {
     /// that one are at hand.
     async fn learn(&self, after: LogPoint, to: i64) -> Result<(), StoreError> {
         let logged = self.loader.lock().await.since(after, to).await;
-        match logged.map_err(|why| StoreError::of("rows cannot be read", &why))? {
+        match logged.map_err(|why| StoreError::unavailable(UNREAD, &why))? {
             Some(logged) => self.learned(after, logged),
             None => self.look_back().await.map(drop)?,
         }

@@ -4,10 +4,11 @@
 use tokio_postgres::{Client, Error};
 
 use super::fence::Id;
+use super::link::refused;
 use super::shared::{self, LogPoint, Logged};
 use super::{LEASE, Node};
+use crate::store::StoreError;
 use crate::store::backend::StoreEnd;
-use crate::store::{StoreError, failed};
 
 const UNCOMPARED: &str = "what the database has cannot be compared with what this node knows";
 
@@ -70,11 +71,11 @@ impl Node {
     pub async fn look_back(&self) -> Result<Past, StoreError> {
         let compared = async {
             let (link, known) = (self.link().await?, self.known_past());
-            let past = known.compare(&link.client, &self.id).await.map_err(failed(UNCOMPARED))?;
+            let past = known.compare(&link.client, &self.id).await.map_err(|error| refused(UNCOMPARED, &error))?;
             self.note(past, known, &link.client).await?;
             Ok(past)
         };
-        tokio::time::timeout(LEASE, compared).await.map_err(failed(UNCOMPARED))?
+        tokio::time::timeout(LEASE, compared).await.map_err(|late| StoreError::unavailable(UNCOMPARED, &late))?
     }
 
     /// Takes notice of how the database's past is related to what this node knew.
@@ -82,7 +83,7 @@ impl Node {
         match past {
             Past::Same => Ok(()),
             Past::Unsure => {
-                let last = shared::last(client).await.map_err(failed(UNCOMPARED))?;
+                let last = shared::last(client).await.map_err(|error| refused(UNCOMPARED, &error))?;
                 self.learned(known.shared, Logged { last, changes: None });
                 Ok(())
             }
