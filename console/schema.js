@@ -229,8 +229,17 @@ function sent(field, value) {
  * @param {Field[]} fields @param {Record<string, any>} before @param {Record<string, any>} after */
 export function changes(fields, before, after) {
   const [old, now] = [body(fields, before), body(fields, after)];
-  const names = fields
-    .map(({ name }) => name)
-    .filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+  const names = fields.map(({ name }) => name).filter((name) => !same(old[name], now[name]));
   return Object.fromEntries(names.map((name) => [name, now[name] ?? null]));
 }
+
+/** Whether two values are the same JSON; members of an object have no order. @param {unknown} one @param {unknown} other */
+export const same = (one, other) => ordered(one) === ordered(other);
+
+/** @param {unknown} value */
+const ordered = (value) =>
+  JSON.stringify(value, (_, held) =>
+    held && typeof held === "object" && !Array.isArray(held)
+      ? Object.fromEntries(Object.entries(held).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : held,
+  );

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 /// Folders beside this file, and the names of the lists of their files.
 const FOLDERS: [(&str, &str); 2] = [("../console", "CONSOLE"), ("docs-ui", "EXPLORER")];
 /// Names of folders and files that are no part of what is served; so is what begins with a dot.
-const LEFT_OUT: [&str; 7] =
-    ["node_modules", "test", "widget", "package.json", "package-lock.json", "tsconfig.json", "NOTICE"];
+const LEFT_OUT: [&str; 8] =
+    ["node_modules", "test", "widget", "package.json", "package-lock.json", "tsconfig.json", "versions.json", "NOTICE"];
 /// Ends of names that are not served: documents, and types that no browser reads.
 const LEFT_OUT_ENDS: [&str; 2] = [".md", ".d.ts"];
 /// The modules of the widget, each after those that it imports from.

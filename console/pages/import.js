@@ -6,10 +6,10 @@ import { count, percent } from "../format.js";
 import { filter, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html, useEffect, useRef, useState } from "../ui/base.js";
+import { Typed } from "../ui/controls.js";
 import { Await, Badge, Figures, Head, Notice, Panel } from "../ui/parts.js";
 import { useEvery, useGet } from "../ui/resource.js";
 import { Table } from "../ui/table.js";
-import { Typed } from "../ui/typed.js";
 import { columnOfNumbers, mapped, sample, variable } from "./campaign/mapping.js";
 
 /** Bytes of a file that its header and first records are looked for in. */

@@ -29,8 +29,8 @@ function One({ row, reload }) {
   useEvery(again, reading ? 1_500 : null);
   const add = async (/** @type {any} */ answer) => {
     const { message } = await answer;
-    await again();
     close();
+    await again();
     toast(message);
   };
   const [erase] = useAction(async (/** @type {any} */ one) => {

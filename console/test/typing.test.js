@@ -77,6 +77,10 @@ async function hold(method, refusal = null) {
 const assistant = async (name = "Anna", more = {}) =>
   (await owner("POST", "/user/assistant", caller({ name, ...more }))).data.id;
 
+/** @param {string} words */
+const shows = (words) =>
+  tab.page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
+
 /** @param {string} title */
 const titled = (title) =>
   tab.page.waitForFunction((wanted) => document.querySelector("main h1")?.textContent === wanted, {}, title);
@@ -132,6 +136,64 @@ test("what is typed while a save is under way stays, and so does its draft", asy
   await titled("Saved and more");
   await page.waitForFunction(() => !JSON.stringify({ ...sessionStorage }).includes("Saved and more"));
   faultless(tab, "saves");
+});
+
+test("what is taken back while it is being saved stays taken back", async () => {
+  const { page } = tab;
+  const id = await assistant("Taken back", { record: false });
+  await go(tab, `/assistants/${id}`);
+  const isOn = () => page.$eval("#field-record", (one) => /** @type {HTMLInputElement} */ (one).checked);
+  await page.focus("#field-record");
+  await page.keyboard.press("Space");
+  const patches = await hold("PATCH");
+  await press(page, "Save");
+  await patches.come();
+  await page.focus("#field-record");
+  await page.keyboard.press("Space");
+  await patches.release();
+  await shows("Not saved yet");
+  await settled(page);
+  assert.equal(await isOn(), false);
+  assert.equal((await owner("GET", `/user/assistant/${id}`)).record, true);
+  await press(page, "Save");
+  await shows("All changes are saved");
+  assert.equal((await owner("GET", `/user/assistant/${id}`)).record, false);
+  faultless(tab, "taken back");
+});
+
+test("a save whose row cannot be read again does not bring the old one back", async () => {
+  const { page } = tab;
+  const id = await assistant("Before");
+  await go(tab, `/assistants/${id}`);
+  await write("#field-name", "After");
+  const reads = await hold("GET", { message: "Not now." });
+  await press(page, "Save");
+  await reads.come();
+  await reads.release();
+  await shows("Not now.");
+  assert.equal(await held("#field-name"), "After");
+  assert.equal((await owner("GET", `/user/assistant/${id}`)).name, "After");
+  await press(page, "Try again");
+  await titled("After");
+  await shows("All changes are saved");
+  assert.equal(await held("#field-name"), "After");
+  faultless(tab, "read again");
+});
+
+test("what was made is no draft any more, whatever was typed meanwhile", async () => {
+  const { page } = tab;
+  await go(tab, "/knowledge");
+  await press(page, "New knowledgebase");
+  await page.waitForSelector("#dialog-name");
+  await page.type("#dialog-name", "Made");
+  const posts = await hold("POST");
+  await page.keyboard.press("Enter");
+  await posts.come();
+  await page.keyboard.type(" once");
+  await posts.release();
+  await titled("Made");
+  assert.doesNotMatch(await page.evaluate(() => JSON.stringify({ ...sessionStorage })), /Made/);
+  faultless(tab, "made");
 });
 
 test("a row that is read again brings what others changed, and leaves what was typed", async () => {

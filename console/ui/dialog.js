@@ -3,7 +3,7 @@
 
 import { text } from "../text.js";
 import { html, signal, useLayoutEffect, useId, useRef, useState } from "./base.js";
-import { Ids } from "./ids.js";
+import { Ids } from "./controls.js";
 
 /** @typedef {object} DialogProps
  * @property {string} title

@@ -1,6 +1,7 @@
 // What was typed and not yet saved outlives the session and the network: forms keep it in `sessionStorage`, without
 // secrets, until it is saved or discarded. It is of the account that typed it.
 
+import { same } from "../schema.js";
 import { account } from "../session.js";
 
 const PREFIX = "switchboard.draft:";
@@ -22,9 +23,6 @@ function harmless(key, value) {
 
 /** @param {unknown} value @param {string} name of the member that has it @returns {any} */
 const without = (value, name) => JSON.parse(JSON.stringify({ [name]: value }, harmless))[name];
-
-/** @param {unknown} one @param {unknown} other */
-const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /** Whether nobody is signed in any more: a form that closes then keeps nothing. */
 let shut = false;

@@ -3,7 +3,7 @@
 import { count, label } from "../format.js";
 import { text } from "../text.js";
 import { html, useId } from "./base.js";
-import { useIds } from "./ids.js";
+import { useIds } from "./controls.js";
 import { Listen } from "./listen.js";
 import { Items, Variables, Variants } from "./lists.js";
 import { Many } from "./many.js";

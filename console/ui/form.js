@@ -4,14 +4,14 @@
 import { ApiError } from "../api.js";
 import { check, narrowed } from "../checks.js";
 import { label } from "../format.js";
-import { body, changes, form, initial } from "../schema.js";
+import { body, changes, form, initial, same } from "../schema.js";
 import { text } from "../text.js";
 import { html, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./base.js";
+import { Ids, place, useIds } from "./controls.js";
 import { drafted, forget, keep, keyOf } from "./drafts.js";
 import { Fields } from "./fields.js";
-import { place } from "./focus.js";
-import { Ids, useIds } from "./ids.js";
 import { Notice, Panel } from "./parts.js";
+import { useValues } from "./values.js";
 
 /** @typedef {{ title: string, words?: string, has: (name: string) => boolean }} Section */
 /** @typedef {object} FormProps
@@ -41,20 +41,13 @@ export function SchemaForm(props) {
   }, [schema]);
   const start = useSame(initial(whole.fields, stored ?? preset));
   const found = useMemo(() => (draft ? drafted(draft, start) : null), []);
-  const [values, setValues] = useState(found?.values ?? start);
-  const [restored, setRestored] = useState(found?.lacks || JSON.stringify(values) !== JSON.stringify(start));
+  const held = useValues(found?.values ?? start, start, stored);
+  const { values, setValues } = held;
+  const [restored, setRestored] = useState(found?.lacks || !same(values, start));
   const [errors, setErrors] = useState(/** @type {Record<string, string[]>} */ ({}));
   const asked = { fields: whole.fields.filter(({ name }) => show(name, values)), rules: whole.rules };
-  const dirty = JSON.stringify(values) !== JSON.stringify(start);
-  const kept = useDraft(draft, values, dirty);
-  const [saved, setSaved] = useState(/** @type {Record<string, any> | null} */ (null));
-  const before = useRef(start);
-  useEffect(() => {
-    const was = before.current;
-    before.current = start;
-    // A row that was read again replaces what stands here, but nothing that was typed since.
-    if (stored || was !== start) setValues((/** @type {any} */ now) => followed(now, start, [was, saved]));
-  }, [start, saved]);
+  const dirty = !same(values, start);
+  const kept = useDraft(draft, values, dirty, held.sent);
   useEffect(() => watch?.(values), [values]);
   const set = (/** @type {string} */ path, /** @type {any} */ value) => {
     setValues((/** @type {any} */ now) => changed(now, path.split("."), value));
@@ -62,6 +55,7 @@ export function SchemaForm(props) {
   };
   const discard = () => {
     if (draft) forget(draft);
+    held.rest();
     setValues(start);
     setErrors({});
     setRestored(false);
@@ -72,7 +66,9 @@ export function SchemaForm(props) {
     start,
     values,
     setErrors,
-    saved: () => (kept.settle(values), setSaved(values), setRestored(false)),
+    send: held.send,
+    refused: () => (held.rest(), kept.write()),
+    saved: () => (kept.settle(stored ? values : null), held.saved(), setRestored(false)),
   });
   const narrow = narrowed(asked.rules, values);
   const parts = partsOf(asked.fields, typeof sections === "function" ? sections(values) : sections);
@@ -104,22 +100,14 @@ export function SchemaForm(props) {
 /** The same object as long as it holds the same. @template T @param {T} value @returns {T} */
 function useSame(value) {
   const held = useRef(value);
-  if (JSON.stringify(held.current) !== JSON.stringify(value)) held.current = value;
+  if (!same(held.current, value)) held.current = value;
   return held.current;
 }
 
-/** What a form has once a row was read again: of the row, but where something else stands than what is known to have stood
- * there. @param {Record<string, any>} now @param {Record<string, any>} row @param {(Record<string, any> | null)[]} known */
-function followed(now, row, known) {
-  const next = { ...now };
-  for (const name of Object.keys(row))
-    if (known.some((one) => one && JSON.stringify(one[name]) === JSON.stringify(now[name]))) next[name] = row[name];
-  return JSON.stringify(next) === JSON.stringify(now) ? now : next;
-}
-
-/** Keeps what was typed: a moment after it was, and when the form or the whole page goes. `settle` ends that for what was
- * saved. @param {string | undefined} name @param {Record<string, any>} values @param {boolean} dirty */
-function useDraft(name, values, dirty) {
+/** Keeps what was typed: a moment after it was, and when the form or the whole page goes, but not once it was sent and the
+ * form is gone. @param {string | undefined} name @param {Record<string, any>} values @param {boolean} dirty
+ * @param {() => Record<string, any> | undefined} sent what is being saved */
+function useDraft(name, values, dirty, sent) {
   const now = useRef({ values, dirty, saved: /** @type {any} */ (null) });
   Object.assign(now.current, { values, dirty });
   const write = () => {
@@ -133,13 +121,18 @@ function useDraft(name, values, dirty) {
   }, [values]);
   useEffect(() => {
     addEventListener("pagehide", write);
-    return () => (removeEventListener("pagehide", write), write());
+    return () => {
+      removeEventListener("pagehide", write);
+      if (sent() !== now.current.values) write();
+      else if (name) forget(name);
+    };
   }, []);
   return {
-    /** @param {Record<string, any>} saved */
+    write,
+    /** These were saved; null: whatever there is was, since it made something. @param {Record<string, any> | null} saved */
     settle(saved) {
-      now.current.saved = saved;
-      if (name && now.current.values === saved) forget(name);
+      now.current.saved = saved ?? now.current.values;
+      if (name && now.current.values === now.current.saved) forget(name);
     },
   };
 }
@@ -159,9 +152,9 @@ function Buttons({ bar, stored, verb, busy, dirty, discard, cancel }) {
   </div>`;
 }
 
-/** @param {FormProps & { asked: import("../schema.js").Form, start: any, values: any, setErrors: (errors: Record<string, string[]>) => void, saved: () => void }} props
+/** @param {FormProps & { asked: import("../schema.js").Form, start: any, values: any, setErrors: (errors: Record<string, string[]>) => void, send: () => void, refused: () => void, saved: () => void }} props
  * @returns {[(event: Event) => Promise<void>, boolean, Failure | null]} */
-function useSubmit({ asked, start, values, stored, save, setErrors, saved }) {
+function useSubmit({ asked, start, values, stored, save, setErrors, send, refused, saved }) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState(/** @type {Failure | null} */ (null));
   const refuse = (/** @type {Failure} */ why, /** @type {Record<string, string[]>} */ errors) => {
@@ -178,10 +171,12 @@ function useSubmit({ asked, start, values, stored, save, setErrors, saved }) {
       setBusy(true);
       setFailure(null);
       setErrors({});
+      send();
       try {
         await save(stored ? changes(asked.fields, start, values) : body(asked.fields, values));
         saved();
       } catch (error) {
+        refused();
         const { message } = /** @type {Error} */ (error);
         refuse({ ...of, message }, error instanceof ApiError ? error.errors : {});
       } finally {

@@ -4,10 +4,8 @@ import { label } from "../format.js";
 import { initial } from "../schema.js";
 import { text } from "../text.js";
 import { html, useRef, useState } from "./base.js";
+import { Typed, useFocus, useIds } from "./controls.js";
 import { FieldOf, Fields } from "./fields.js";
-import { useFocus } from "./focus.js";
-import { useIds } from "./ids.js";
-import { Typed } from "./typed.js";
 
 /** @typedef {import("./fields.js").Control} Control */
 

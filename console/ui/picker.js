@@ -28,7 +28,7 @@ export function Picker({ name, values, value, known, pick, control = {} }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step)
       (event.preventDefault(),
-        typed === null ? setTyped("") : found.length && setAt((at + step + found.length) % found.length));
+        typed === null ? (setAt(0), setTyped("")) : found.length && setAt((at + step + found.length) % found.length));
     else if (event.key === "Enter" && typed !== null) {
       event.preventDefault();
       // What fitted an earlier text is not what is meant.

@@ -6,9 +6,9 @@ import { count, zone } from "../format.js";
 import { filter, go, route, to } from "../router.js";
 import { text } from "../text.js";
 import { html } from "./base.js";
+import { Typed } from "./controls.js";
 import { Picker } from "./picker.js";
 import { useOptions } from "./references.js";
-import { Typed } from "./typed.js";
 
 /** @typedef {{ name: string, cell: (row: any) => import("preact").ComponentChildren, number?: boolean, clip?: boolean, title?: string }} Column */
 

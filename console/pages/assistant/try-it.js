@@ -5,7 +5,7 @@ import { messages } from "../../live.js";
 import { account } from "../../session.js";
 import { text } from "../../text.js";
 import { effect, html, signal, useEffect, useRef } from "../../ui/base.js";
-import { place } from "../../ui/focus.js";
+import { place } from "../../ui/controls.js";
 import { Notice, Panel } from "../../ui/parts.js";
 import { Bubble } from "../conversation/bubble.js";
 

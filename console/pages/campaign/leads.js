@@ -26,8 +26,8 @@ export function Leads({ campaign }) {
   const close = () => setAdding(false);
   const save = async (/** @type {any} */ body) => {
     const { message } = await create("/user/lead", { ...body, campaign_id: campaign.id });
-    await list.reload();
     close();
+    await list.reload();
     toast(message);
   };
   const filtered = Object.values(asked).some(Boolean);

@@ -6,7 +6,7 @@ import { readdirSync, statSync } from "node:fs";
 export function files(folder) {
   return readdirSync(folder).flatMap((name) => {
     const path = `${folder}${name}`;
-    if (/^(node_modules|test|widget|\..*)$|\.d\.ts$|\.md$|^(package|package-lock|tsconfig)\.json$/.test(name))
+    if (/^(node_modules|test|widget|\..*)$|\.d\.ts$|\.md$|^(package|package-lock|tsconfig|versions)\.json$/.test(name))
       return [];
     return statSync(path).isDirectory() ? files(`${path}/`) : [path];
   });
