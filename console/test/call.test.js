@@ -61,6 +61,8 @@ async function spoken(...between) {
     ...between,
     { type: "ended", by: "customer", reason: "hung-up" },
   );
+  // For a moment more may come; until then the page follows it.
+  await until(async () => (await owner("GET", `/user/calls/${call.id}`)).status === "completed", "the call is over");
   return call.id;
 }
 

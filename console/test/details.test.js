@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { faultless, findings, go, launch, open, press, signIn, signInOperator } from "./tools/browser.js";
-import { client, start } from "./tools/service.js";
+import { FRONT, client, start } from "./tools/service.js";
 import { caller, until } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
@@ -53,7 +53,7 @@ async function catalogue() {
 }
 
 before(async () => {
-  service = await start(["--catalogue", await catalogue()]);
+  service = await start([...FRONT, "--catalogue", await catalogue()]);
   owner = client(`${service.service}/api`, service.secrets.api_key);
   operator = client(service.service, service.secrets.admin_token);
   browser = await launch();

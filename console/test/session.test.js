@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { entered, faultless, go, launch, open, press, settled, signIn } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
-import { client, start } from "./tools/service.js";
+import { FRONT, client, start } from "./tools/service.js";
 import { caller, until } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
@@ -17,7 +17,7 @@ import { caller, until } from "./tools/world.js";
 /** @type {ReturnType<typeof client>} */ let owner;
 
 before(async () => {
-  service = await start();
+  service = await start(FRONT);
   owner = client(`${service.service}/api`, service.secrets.api_key);
   assistant = (await owner("POST", "/user/assistant", caller({ name: "Anna", record: true }))).data.id;
   browser = await launch();
@@ -398,9 +398,11 @@ test("who stays signed in is known after a reload, by a cookie that no script re
 });
 
 test("the link of `switchboard dev` signs in, once", async (context) => {
-  const link = new URL(service.secrets.console_url ?? service.url);
+  const near = await start();
+  context.after(() => near.stop());
+  const link = new URL(near.secrets.console_url ?? near.url);
   if (!link.hash) return context.skip("this binary prints no link");
-  const tab = await open(browser, service.url);
+  const tab = await open(browser, near.url);
   const { page } = tab;
   await page.goto(`${tab.url}/console/${link.hash}`);
   await page.waitForSelector(".side");
@@ -408,7 +410,7 @@ test("the link of `switchboard dev` signs in, once", async (context) => {
   assert.equal(new URL(page.url()).hash, "");
   await page.reload();
   await page.waitForSelector(".side");
-  const other = await open(browser, service.url);
+  const other = await open(browser, near.url);
   other.expected.push(/login\/code$/);
   await other.page.goto(`${tab.url}/console/${link.hash}`);
   await other.page.waitForSelector("input[name=email]");

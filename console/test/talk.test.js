@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { button, faultless, findings, go, launch, open, press, signIn } from "./tools/browser.js";
 import { openDoor, TALKING } from "./tools/door.js";
-import { client, start } from "./tools/service.js";
+import { FRONT, client, start } from "./tools/service.js";
 import { caller, until } from "./tools/world.js";
 
 /** @type {import("./tools/service.js").Service} */ let service;
@@ -14,7 +14,7 @@ import { caller, until } from "./tools/world.js";
 /** @type {number} */ let assistant;
 
 before(async () => {
-  service = await start();
+  service = await start(FRONT);
   owner = client(`${service.service}/api`, service.secrets.api_key);
   assistant = (await owner("POST", "/user/assistant", caller({ name: "Anna" }))).data.id;
   browser = await launch(TALKING);

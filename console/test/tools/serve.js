@@ -46,11 +46,11 @@ export const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 /** Serves until `close` of what it resolves to. @param {number} port 0 picks one @param {string} service
- * @param {{ folder?: boolean, from?: () => string | null }} [how] without the folder, the service's own console; `from`
- *   tells the address that a request is passed on for @returns {Promise<import("node:http").Server>} */
+ * @param {{ folder?: boolean, from?: (path: string) => string | null }} [how] without the folder, the service's own console; `from`
+ *   tells the address that a request to a path is passed on for @returns {Promise<import("node:http").Server>} */
 export function serve(port, service, { folder = true, from = () => null } = {}) {
   const server = createServer((asked, answer) => {
-    const address = from();
+    const address = from(asked.url ?? "/");
     if (address) asked.headers["x-forwarded-for"] = address;
     if (!folder) return pass(asked, answer, service);
     const path = decodeURIComponent(new URL(asked.url ?? "/", "http://x").pathname);

@@ -12,11 +12,13 @@ import { serve, widget } from "./serve.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const HERE = join(ROOT, "console/");
+/** Flags by which a service trusts the front of its console; it is none that browsers reach by itself then. */
+export const FRONT = ["--trust-proxy", "127.0.0.1/32"];
 /** How long a service may take to answer first, milliseconds. */
 const START_MS = 60_000;
 
 /** `cut` breaks every connection of the browser; `from` is the address that its requests are passed on for, where the
- * service trusts its front (`--trust-proxy 127.0.0.1/32`).
+ * service trusts its front (`FRONT`). Without one each login is another address's: the service takes five of one a minute.
  * @typedef {{ url: string, service: string, secrets: { admin_token: string, api_key: string, email: string, password: string, console_url?: string }, endpoint: Endpoint, embedded: boolean, from?: string | null, cut: () => void, stop: () => Promise<void> }} Service */
 /** @typedef {{ url: string, asked: { method: string, path: string, headers: any, body: string }[], answer: (path: string, reply: { status?: number, body?: string, type?: string }) => void, close: () => void }} Endpoint */
 
@@ -62,7 +64,10 @@ export async function start(flags = [], data) {
   const secrets = JSON.parse(readFileSync(ready, "utf8"));
   const endpoint = await listen();
   const embedded = await isEmbedded(secrets.url);
-  const front = await serve(0, secrets.url, { folder: !embedded, from: () => own.from ?? null });
+  let logins = 0;
+  const login = () => `203.0.113.${(logins = (logins % 250) + 1)}`;
+  const from = (/** @type {string} */ path) => own.from ?? (path === "/api/user/login" ? login() : null);
+  const front = await serve(0, secrets.url, { folder: !embedded, from });
   const url = `http://127.0.0.1:${/** @type {import("node:net").AddressInfo} */ (front.address()).port}`;
   /** @type {Service} */
   const own = {

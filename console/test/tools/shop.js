@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach } from "node:test";
 import { faultless, launch, open } from "./browser.js";
 import { model, site } from "./elsewhere.js";
-import { client, start } from "./service.js";
+import { FRONT, client, start } from "./service.js";
 import { until } from "./world.js";
 
 /** @typedef {import("puppeteer-core").Page} Page */
@@ -23,7 +23,7 @@ export class Shop {
     before(async () => {
       this.model = await model();
       this.site = await site();
-      const told = ["--llm-url", this.model.url, "--llm-model", "told", "--trust-proxy", "127.0.0.1/32"];
+      const told = [...FRONT, "--llm-url", this.model.url, "--llm-model", "told"];
       this.service = await start(told);
       this.owner = client(this.service.service, this.service.secrets.api_key);
       this.browser = await launch(flags);
