@@ -22,7 +22,7 @@ const PAGE = /^((start|demo|service)\.js|start\.css|(engine|playground)\/.*)$/;
 const NOT_OF_PACKAGE = /\.d\.ts$|\.wasm$|\.json$|^storage\/(?!(indexeddb|bytes)\.js$)/;
 /** What of the console is not: the widget is for other pages. */
 const NOT_OF_CONSOLE =
-  /^(test|widget|node_modules)\/|(^|\/)\.|\.md$|\.d\.ts$|^(package|package-lock|tsconfig)\.json$|^index\.html$/;
+  /^(test|widget|node_modules)\/|(^|\/)\.|\.md$|\.d\.ts$|\/versions\.json$|^(package|package-lock|tsconfig)\.json$|^index\.html$/;
 const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; media-src 'self' blob:; worker-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types offline";
 /** The console's folder, for who asks the static server for it. */
