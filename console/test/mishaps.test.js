@@ -6,7 +6,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { button, faultless, go, launch, open, press, signIn } from "./tools/browser.js";
+import { button, faultless, go, launch, open, press, shows, signIn } from "./tools/browser.js";
 import { client, start } from "./tools/service.js";
 import { caller } from "./tools/world.js";
 
@@ -27,10 +27,6 @@ after(async () => {
   await browser?.close();
   await service?.stop();
 });
-
-/** @param {Page} page @param {string} words */
-const shows = (page, words) =>
-  page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
 
 /** The dialogs that are open, by their titles. @param {Page} page */
 const dialogs = (page) => page.$$eval("dialog[open] h2", (all) => all.map((one) => one.textContent));

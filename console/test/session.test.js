@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { entered, faultless, go, launch, open, press, settled, signIn } from "./tools/browser.js";
+import { entered, faultless, go, launch, open, press, settled, shows, signIn, write } from "./tools/browser.js";
 import { bring } from "./tools/engine.js";
 import { FRONT, client, start } from "./tools/service.js";
 import { caller, until } from "./tools/world.js";
@@ -26,19 +26,6 @@ after(async () => {
   await browser?.close();
   await service?.stop();
 });
-
-/** @param {import("puppeteer-core").Page} page @param {string} selector @param {string} typed */
-async function write(page, selector, typed) {
-  await page.focus(selector);
-  await page.keyboard.down("Control");
-  await page.keyboard.press("a");
-  await page.keyboard.up("Control");
-  await page.keyboard.type(typed);
-}
-
-/** @param {import("puppeteer-core").Page} page @param {string} words */
-const shows = (page, words) =>
-  page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
 
 test("a session that ends keeps the page, and the save goes on after signing in", async () => {
   const tab = await open(browser, service.url);

@@ -5,7 +5,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { faultless, go, launch, open, press, settled, signIn } from "./tools/browser.js";
+import { faultless, go, launch, open, press, settled, shows, signIn, write } from "./tools/browser.js";
 import { client, start } from "./tools/service.js";
 import { caller } from "./tools/world.js";
 
@@ -31,15 +31,6 @@ after(async () => {
   await browser?.close();
   await service?.stop();
 });
-
-/** Replaces what a control holds by keys alone. @param {string} selector @param {string} typed */
-async function write(selector, typed) {
-  await tab.page.focus(selector);
-  await tab.page.keyboard.down("Control");
-  await tab.page.keyboard.press("a");
-  await tab.page.keyboard.up("Control");
-  await tab.page.keyboard.type(typed);
-}
 
 /** @param {string} selector @returns {Promise<string>} */
 const held = (selector) => tab.page.$eval(selector, (one) => /** @type {HTMLInputElement} */ (one).value);
@@ -77,10 +68,6 @@ async function hold(method, refusal = null) {
 const assistant = async (name = "Anna", more = {}) =>
   (await owner("POST", "/user/assistant", caller({ name, ...more }))).data.id;
 
-/** @param {string} words */
-const shows = (words) =>
-  tab.page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
-
 /** @param {string} title */
 const titled = (title) =>
   tab.page.waitForFunction((wanted) => document.querySelector("main h1")?.textContent === wanted, {}, title);
@@ -92,7 +79,7 @@ test("a row that was added has the focus as soon as it is there", async () => {
   await page.waitForSelector("#dialog-headers-0-value");
   assert.equal(await focused(), "dialog-headers-0-name");
   await page.keyboard.type("Authorization");
-  await write("#dialog-headers-0-value", "Bearer of the shop");
+  await write(tab.page, "#dialog-headers-0-value", "Bearer of the shop");
   await new Promise((resolve) => setTimeout(resolve, 3 * FRAME_MS));
   assert.equal(await focused(), "dialog-headers-0-value");
   assert.equal(await held("#dialog-headers-0-name"), "Authorization");
@@ -120,7 +107,7 @@ test("a row goes to the form that it was added to", async () => {
 test("what is typed while a save is under way stays, and so does its draft", async () => {
   const { page } = tab;
   await go(tab, `/assistants/${await assistant()}`);
-  await write("#field-name", "Saved");
+  await write(tab.page, "#field-name", "Saved");
   const patches = await hold("PATCH");
   await page.keyboard.press("Enter");
   await patches.come();
@@ -151,12 +138,12 @@ test("what is taken back while it is being saved stays taken back", async () => 
   await page.focus("#field-record");
   await page.keyboard.press("Space");
   await patches.release();
-  await shows("Not saved yet");
+  await shows(tab.page, "Not saved yet");
   await settled(page);
   assert.equal(await isOn(), false);
   assert.equal((await owner("GET", `/user/assistant/${id}`)).record, true);
   await press(page, "Save");
-  await shows("All changes are saved");
+  await shows(tab.page, "All changes are saved");
   assert.equal((await owner("GET", `/user/assistant/${id}`)).record, false);
   faultless(tab, "taken back");
 });
@@ -165,17 +152,17 @@ test("a save whose row cannot be read again does not bring the old one back", as
   const { page } = tab;
   const id = await assistant("Before");
   await go(tab, `/assistants/${id}`);
-  await write("#field-name", "After");
+  await write(tab.page, "#field-name", "After");
   const reads = await hold("GET", { message: "Not now." });
   await press(page, "Save");
   await reads.come();
   await reads.release();
-  await shows("Not now.");
+  await shows(tab.page, "Not now.");
   assert.equal(await held("#field-name"), "After");
   assert.equal((await owner("GET", `/user/assistant/${id}`)).name, "After");
   await press(page, "Try again");
   await titled("After");
-  await shows("All changes are saved");
+  await shows(tab.page, "All changes are saved");
   assert.equal(await held("#field-name"), "After");
   faultless(tab, "read again");
 });
@@ -200,7 +187,7 @@ test("a row that is read again brings what others changed, and leaves what was t
   const { page } = tab;
   const id = await assistant("Read again", { webhook_url: "https://shop.example/one" });
   await go(tab, `/assistants/${id}`);
-  await write("#field-name", "Typed here");
+  await write(tab.page, "#field-name", "Typed here");
   await owner("PATCH", `/user/assistant/${id}`, { initial_message: "Changed elsewhere" });
   await press(page, "Switch on", ".head");
   await page.waitForFunction(
@@ -222,7 +209,7 @@ test("a refusal takes the focus from nobody who types on", async () => {
   const { id } = (await owner("POST", "/user/tools", tool)).data;
   await go(tab, `/tools/${id}`);
   const patches = await hold("PATCH", { message: "Not now.", errors: { name: ["Not this one."] } });
-  await write("#field-description", "Looks up orders");
+  await write(tab.page, "#field-description", "Looks up orders");
   await press(page, "Save");
   await patches.come();
   await page.focus("#field-name");
@@ -249,7 +236,7 @@ test("what was asked before a dialog closes gives the focus back to it", async (
   // A key beside every control is of the dialog too.
   await page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).blur());
   await page.keyboard.type("gc");
-  await drawn();
+  await new Promise((resolve) => setTimeout(resolve, 2 * FRAME_MS));
   assert.match(page.url(), /\/knowledge$/);
   assert.equal(await held("#dialog-name"), "Prices");
   await press(page, "Cancel", "dialog");
@@ -257,8 +244,6 @@ test("what was asked before a dialog closes gives the focus back to it", async (
   assert.equal(await page.evaluate(() => document.activeElement?.textContent), "New knowledgebase");
   faultless(tab, "dialogs");
 });
-
-const drawn = () => new Promise((resolve) => setTimeout(resolve, 2 * FRAME_MS));
 
 test("what is not yet done with stays while the page is shown anew", async () => {
   const { page } = tab;
@@ -295,7 +280,7 @@ test("an operator's token that is wrong is said so, and what was typed stays", a
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.body.textContent?.includes("This is not the operator's token."));
     assert.equal(await held("input[name=token]"), "sbo_none");
-    await write("input[name=token]", service.secrets.admin_token);
+    await write(tab.page, "input[name=token]", service.secrets.admin_token);
     await page.keyboard.press("Enter");
     await page.waitForSelector(".side");
     await settled(page);

@@ -23,7 +23,7 @@ export function Dialog({ title, close, kind, hideTitle, once, light, children })
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
-    // Closed by name it gives the focus back to what had it.
+    // One that is closed before it goes gives the focus back to what had it.
     return () => dialog?.close();
   }, []);
   const loss = () => (once ? text.leave.once : typed.current && !light ? text.leave.typed : null);

@@ -63,6 +63,19 @@ export async function press(page, words, within = "") {
   await (await page.waitForSelector(button(words, within)))?.click();
 }
 
+/** Replaces what a control holds, by keys. @param {import("puppeteer-core").Page} page @param {string} selector @param {string} typed */
+export async function write(page, selector, typed) {
+  await page.focus(selector);
+  await page.keyboard.down("Control");
+  await page.keyboard.press("a");
+  await page.keyboard.up("Control");
+  await page.keyboard.type(typed);
+}
+
+/** Waits until words stand anywhere on the page. @param {import("puppeteer-core").Page} page @param {string} words */
+export const shows = (page, words) =>
+  page.waitForFunction((wanted) => document.body.textContent?.includes(wanted), { timeout: 15_000 }, words);
+
 /** The selector of a button by its name. @param {string} words @param {string} [within] */
 export const button = (words, within = "") => `${within} ::-p-aria([name="${words}"][role="button"])`;
 
