@@ -367,7 +367,7 @@ impl Backend for Postgres {
     fn load(&self, reads: Vec<Read>) -> BoxFuture<Result<(), StoreError>> {
         let node = Arc::clone(&self.node);
         let task = self.runtime().map(|runtime| runtime.spawn(async move { node.load(reads).await }));
-        Box::pin(async move { task?.await.map_err(failed("rows cannot be read"))? })
+        Box::pin(async move { task?.await.map_err(failed(load::UNREAD))? })
     }
 
     fn confirm(&self) -> Result<(), StoreError> {

@@ -24,7 +24,7 @@ const ANSWERED: Duration = Duration::from_secs(3);
 /// Pause before another try to read.
 const AGAIN: Duration = Duration::from_millis(20);
 /// What failed, where no rows came.
-const UNREAD: &str = "rows cannot be read";
+pub(super) const UNREAD: &str = "rows cannot be read";
 
 pub(super) const LOAD: &str = "
 SELECT 0 AS n, int8send(seq) AS k, (SELECT int8send(s.seq) || s.mark FROM shared s ORDER BY s.seq DESC LIMIT 1) AS v
