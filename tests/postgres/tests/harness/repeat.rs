@@ -16,7 +16,10 @@ pub fn command(test: &str) -> (Command, TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     // Not everyone may enter the folder of this program, or write to this one.
     let [copy, temporary] = ["tests", "temporary"].map(|name| folder.path().join(name));
-    fs::copy(std::env::current_exe().expect("a program"), &copy).expect("a copy");
+    // Copied by a program of its own: what this one writes is open for writing in each process that another test starts
+    // meanwhile, until that one runs its program, and what is open for writing cannot be run.
+    let copied = Command::new("cp").arg(std::env::current_exe().expect("a program")).arg(&copy).status();
+    assert!(copied.expect("cp runs").success(), "no copy at {}", copy.display());
     fs::create_dir(&temporary).expect("an own folder");
     for (path, mode) in [(folder.path(), 0o755), (&temporary, 0o777)] {
         fs::set_permissions(path, Permissions::from_mode(mode)).expect("an own folder");
