@@ -8,8 +8,10 @@ const PREFIX = "switchboard.draft:";
 const SECRET = /password|secret|token|api_key|authorization/i;
 /** Lists of names and values whose values may be secrets: an API key that goes with each request of a tool. */
 const PAIRS = ["headers", "static_fields"];
-/** A URL: what it begins with, who asks, where, and what is asked. */
-const URL_PARTS = /^\s*([a-z][a-z0-9+.-]*:\/\/)([^/?#\s]*@)?([^?#\s]*)([?#].*)?\s*$/i;
+/** The beginning of a URL with who asks: before an `@`, or, where that was not typed yet, what is no host with a port. */
+const USER = /^(\s*[a-z][a-z0-9+.-]*:\/\/)([^/?#\s]*@|[^/?#\s:[]+:(?!\d{0,5}(?![^/?#\s]))[^/?#\s]*)/i;
+/** A URL with what is asked. */
+const QUERY = /^(\s*[a-z][a-z0-9+.-]*:\/\/[^?#\s]*)[?#].*$/i;
 /** A draft over this many characters is not kept. */
 const CHARS_MAX = 1_500_000;
 
@@ -18,7 +20,7 @@ const CHARS_MAX = 1_500_000;
 function harmless(key, value) {
   if (SECRET.test(key)) return undefined;
   if (PAIRS.includes(key) && Array.isArray(value)) return value.map((one) => ({ ...one, value: "" }));
-  return typeof value === "string" ? value.replace(URL_PARTS, "$1$3") : value;
+  return typeof value === "string" ? value.replace(USER, "$1").replace(QUERY, "$1") : value;
 }
 
 /** @param {unknown} value @param {string} name of the member that has it @returns {any} */
