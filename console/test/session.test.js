@@ -67,6 +67,12 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.waitForSelector("#dialog-static_fields-0-value");
   await write(page, "#dialog-static_fields-0-key", "appid");
   await write(page, "#dialog-static_fields-0-value", "very-secret too");
+  // Neither half of it, which is no URL yet, nor the whole.
+  await write(page, "#dialog-endpoint", "https://me:very-secret");
+  await page.waitForFunction(() =>
+    Object.values({ ...sessionStorage }).some((draft) => draft.includes('"endpoint":"https://"')),
+  );
+  assert.ok(!(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).includes("very-secret"));
   await write(page, "#dialog-endpoint", "https://me:very-secret@shop.example/orders?key=very-secret");
   await page.waitForFunction(() =>
     ["Authorization", "appid", "shop.example/orders"].every((one) =>
@@ -198,8 +204,24 @@ test("a running call is followed without a gap, through a broken connection, and
 
 test("Home is live though its feed could not be read at first, and takes up where it broke off", async () => {
   const tab = await open(browser, service.url);
-  await signIn(tab, service.secrets);
   const { page } = tab;
+  // What came by the feed.
+  await page.evaluateOnNewDocument(() => {
+    const { fetch } = window;
+    Object.assign(window, { fed: "" });
+    window.fetch = async (...asked) => {
+      const answer = await fetch(...asked);
+      if (!String(asked[0]).endsWith("/user/events") || !answer.body) return answer;
+      const [own, shown] = answer.body.tee();
+      const come = own.pipeThrough(/** @type {any} */ (new TextDecoderStream()));
+      const note = async () => {
+        for await (const text of /** @type {any} */ (come)) /** @type {any} */ (window).fed += text;
+      };
+      note().catch(() => {});
+      return new Response(shown, answer);
+    };
+  });
+  await signIn(tab, service.secrets);
   await go(tab, "/calls");
   tab.expected.push(/.*/);
   /** @type {string[]} */
@@ -222,6 +244,7 @@ test("Home is live though its feed could not be read at first, and takes up wher
   await heard.report({ type: "dialing" }, { type: "answered", answered_by: "human" });
   await heard.report({ type: "ended", by: "customer", reason: "hung-up" });
   await until(async () => (await feed()) > before, "the feed tells of the call");
+  await page.waitForFunction((last) => /** @type {any} */ (window).fed.includes(`id: ${last}\n`), {}, await feed());
   await page.waitForSelector(`main tbody a[href$="/calls/${heard.id}"]`);
   await page.setOfflineMode(true);
   service.cut();
@@ -279,7 +302,7 @@ test("what is read every so often is left alone while the page is hidden", async
   assert.ok(reads <= before + 1, String(reads - before));
   const still = reads;
   await turn("visible");
-  await until(async () => reads > still, "it is read as soon as the page is seen", 2_000);
+  await until(async () => reads > still, "it is read as soon as the page is seen", 3_500);
   faultless(tab, "hidden");
 });
 

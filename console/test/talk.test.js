@@ -195,6 +195,7 @@ test("signing out hangs up, and a line that breaks is told on whichever page is 
 
   await signIn({ page, ...tab }, service.secrets);
   assert.equal(await page.$(".talking"), null);
+  await door.attach();
   await go({ page, ...tab }, `/assistants/${assistant}`);
   before = door.call();
   await press(page, "Talk to it");

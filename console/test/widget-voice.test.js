@@ -42,6 +42,7 @@ test("a visitor talks with the assistant of the page, where that is wanted and a
   const call = await owner("GET", `/user/calls/${door.call()}`);
   assert.equal(call.type, "web");
   // One that the engine ends gives the button back.
+  await door.attach();
   await press(tab.page, "Talk");
   await notice(tab.page, /You are talking/);
   await door.cut();

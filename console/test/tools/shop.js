@@ -107,9 +107,14 @@ export async function opened(page) {
 
 /** Writes a message, once the one before is answered. @param {Page} page @param {string} message */
 export async function write(page, message) {
+  await typed(page, message);
+  await page.keyboard.press("Enter");
+}
+
+/** Types a message, and does not send it. @param {Page} page @param {string} message */
+export async function typed(page, message) {
   await there(page, "ol:not([aria-busy=true])");
   await page.type(">>> textarea", message);
-  await page.keyboard.press("Enter");
 }
 
 /** What a look into the shadow root gives; null where there is no widget. It is sent as text, which no policy of the page

@@ -90,7 +90,7 @@ test("a first visit finds calls as the simulated engine plays them", LIMITS, () 
     await page.waitForFunction(
       () => {
         const states = [...document.querySelectorAll("main tbody tr")].map((row) => row.textContent);
-        return states.length === 7 && !states.some((text) => /Queued|Ringing|In progress/.test(text ?? ""));
+        return states.length === 7 && states.every((text) => /Completed|Busy|No answer/.test(text ?? ""));
       },
       undefined,
       { timeout: 90_000 },

@@ -77,10 +77,19 @@ class Visitor {
   }
 }
 
+/** Changes a file of the page. @param {string} folder @param {string} name @param {string | RegExp} part @param {string} by */
+async function rewrite(folder, name, part, by) {
+  const text = await readFile(join(folder, name), "utf8");
+  assert.notEqual(text.replace(part, by), text, name);
+  await writeFile(join(folder, name), text.replace(part, by));
+}
+
 /** @param {(browser: any, site: Static, folder: string) => Promise<void>} act */
 async function withPage(act) {
   const folder = await mkdtemp(join(tmpdir(), "switchboard-"));
   execFileSync(process.execPath, [BUILD, folder]);
+  // However slow the machine is, a page is loaded once.
+  await rewrite(folder, "playground/page.js", /TAKEN_OVER_MS = [\d_]+/, "TAKEN_OVER_MS = 60_000");
   const site = await Static.serve(folder);
   const browser = await launch();
   try {
@@ -92,7 +101,7 @@ async function withPage(act) {
   }
 }
 
-const LIMITS = { timeout: 60_000 };
+const LIMITS = { timeout: 120_000 };
 
 test(
   "the page loads under two megabytes, answers, and does so again without a network",
@@ -154,10 +163,10 @@ test(
       const visitor = await Visitor.visit(browser, site);
       const { page } = visitor;
       for (const title of ["Make an assistant", "Call somebody", "Give it a token"]) await visitor.sample(title);
-      await visitor.sample("All events, live");
       const other = await visitor.context.newPage();
       await other.goto(playground(site));
       await other.waitForSelector("#state[data-is=ready]");
+      await visitor.sample("All events, live");
       for (const title of ["Claim the call", "Tell what happens"]) {
         await other.getByRole("button", { name: title }).click();
         await other.waitForFunction(
@@ -193,12 +202,8 @@ test(
   () =>
     withPage(async (browser, site, folder) => {
       const visitor = await Visitor.visit(browser, site);
-      /** @param {string} name @param {(text: string) => string} change */
-      const rewrite = async (name, change) => {
-        await writeFile(join(folder, name), change(await readFile(join(folder, name), "utf8")));
-      };
-      await rewrite("playground/index.html", (text) => text.replace("<h1>", "<h1>New "));
-      await rewrite("sw.js", (text) => text.replace(/"version":"\w+"/, '"version":"next"'));
+      await rewrite(folder, "playground/index.html", "<h1>", "<h1>New ");
+      await rewrite(folder, "sw.js", /"version":"\w+"/, '"version":"next"');
       const title = () => visitor.page.textContent("h1");
       await visitor.page.reload();
       await visitor.ready();
@@ -211,13 +216,13 @@ test(
           await new Promise((resolve) => next.addEventListener("statechange", resolve));
         }
       });
-      await visitor.page.close();
-      visitor.page = await visitor.context.newPage();
-      await visitor.page.goto(playground(site));
-      await visitor.page.waitForFunction(() =>
-        document.querySelector("h1")?.textContent === "New Switchboard playground"
-      );
-      await visitor.ready();
+      // The browser lets go of a page that was closed some time after it.
+      do {
+        await visitor.page.close();
+        visitor.page = await visitor.context.newPage();
+        await visitor.page.goto(playground(site));
+        await visitor.ready();
+      } while (await title() !== "New Switchboard playground");
       const caches = await visitor.page.evaluate(() => globalThis.caches.keys());
       assert.deepEqual(caches, [`switchboard ${site.url} next`]);
       visitor.content();
