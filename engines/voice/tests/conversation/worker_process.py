@@ -8,9 +8,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from legs.conftest import free_port
 from legs.processes import Process
 from support.fake_service import TOKEN, FakeService
+from support.ports import free_port
 from switchboard_engine import cli
 from switchboard_engine.local import BASE_URL_VARIABLE
 from switchboard_engine.local.tts import PROGRAM_VARIABLE

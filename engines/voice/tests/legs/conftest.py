@@ -1,8 +1,6 @@
 """Fixtures of the legs' tests: one SIP stack a process, a peer a test, pipelines on lines."""
 
 import asyncio
-import contextlib
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -18,6 +16,7 @@ from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.workers.runner import WorkerRunner
 
+from support.ports import free_port
 from switchboard_engine.legs import Arrival, Ended, Line, LineEvent, Telephony, TrunkStatus
 from switchboard_engine.legs.settings import SipSettings
 from switchboard_engine.legs.sip.leg import SipLeg
@@ -35,22 +34,6 @@ either_machine = pytest.mark.parametrize(
 """A test that measures time holds the bar on an idle machine; a busy one may be late by `late_ms` besides."""
 
 E = TypeVar("E", bound=LineEvent)
-
-
-def free_port() -> int:
-    """Return a port that nobody uses, neither it nor its next, by UDP or TCP."""
-    while True:
-        with contextlib.ExitStack() as probes:
-            port = 0
-            try:
-                for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
-                    for offset in (0, 1):
-                        probe = probes.enter_context(socket.socket(socket.AF_INET, kind))
-                        probe.bind(("127.0.0.1", port + offset if port else 0))
-                        port = port or int(probe.getsockname()[1])
-            except OSError:
-                continue
-            return port
 
 
 def make_certificate(path: Path) -> Path:

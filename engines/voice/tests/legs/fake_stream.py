@@ -11,6 +11,8 @@ import aiohttp
 
 from .sound import FRAME, Samples, decode_pcmu, encode_pcmu
 
+WAIT_S = 10.0
+
 
 @dataclass
 class Stream:
@@ -53,6 +55,11 @@ class Stream:
         """End as when the call is over."""
         await self.send({"event": "stop", "stop": {}})
         await self.socket.close()
+
+    async def closed(self) -> None:
+        """Wait until the leg has closed it."""
+        await asyncio.wait(self._tasks, timeout=WAIT_S)
+        assert self.socket.closed
 
     async def _receive(self) -> None:
         async for message in self.socket:

@@ -10,11 +10,12 @@ import pytest
 import pytest_asyncio
 from pipecat.frames.frames import InterruptionFrame
 
+from support.ports import free_port
 from switchboard_engine.legs import Answered, Arrival, Dtmf, Outcome, Ringing, Telephony, Transferred
 from switchboard_engine.legs.asterisk.leg import AsteriskLeg
 from switchboard_engine.legs.settings import AsteriskSettings
 
-from .conftest import Conversation, Watch, free_port
+from .conftest import Conversation, Watch
 from .peer import Dialog, Peer
 from .processes import Process
 from .programs import asterisk, asterisk_command

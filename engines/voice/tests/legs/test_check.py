@@ -16,6 +16,7 @@ import dns.rrset
 import pytest
 import pytest_asyncio
 
+from support.ports import free_port
 from switchboard_engine.client.checks import CHECK_SECONDS, CheckStep
 from switchboard_engine.legs import Telephony
 from switchboard_engine.legs.settings import SipSettings
@@ -24,7 +25,7 @@ from switchboard_engine.legs.sip import registration
 from switchboard_engine.legs.sip.check import check
 from switchboard_engine.legs.sip.exchange import CLOSE_S
 
-from .conftest import Stack, free_port, make_certificate
+from .conftest import Stack, make_certificate
 from .peer import Peer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -13,9 +13,9 @@ import aiohttp
 import pytest_asyncio
 
 from support.fake_service import TOKEN, FakeService
+from support.ports import free_port
 from switchboard_engine import cli
 
-from .conftest import free_port
 from .peer import Peer
 from .processes import Process
 

@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from .conftest import free_port
+from support.ports import free_port
+
 from .peer import Peer
 from .processes import Host
 from .sound import RECOGNISED, audible, tone, usual_power

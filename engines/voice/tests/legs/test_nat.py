@@ -10,7 +10,8 @@ from typing import cast
 import pytest
 import pytest_asyncio
 
-from .conftest import free_port
+from support.ports import free_port
+
 from .peer import Dialog, Peer, uri_of
 from .processes import Host
 

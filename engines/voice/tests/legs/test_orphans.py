@@ -17,12 +17,12 @@ import pytest
 
 from support.fake_service import TOKEN, FakeService, entry
 from support.lines import RINGS_ON
+from support.ports import free_port
 from switchboard_engine.legs.sip import end_dialogs, orphans
 from switchboard_engine.legs.sip.dialog import Call
 from switchboard_engine.settings import RunSettings, WorkerSettings
 from switchboard_engine.supervisor import Supervisor
 
-from .conftest import free_port
 from .peer import Dialog, Peer, Sip, response_with
 
 ROOT = Path(__file__).parents[2]
@@ -207,6 +207,8 @@ async def test_the_far_ends_of_a_killed_worker_are_told(
     settings = {"host": "127.0.0.1", "port": port, "ca_file": ""}
     try:
         async with running(service, sip=settings) as supervisor:
+            # Each asks for the trunks once, and again once its leg has them.
+            await service.until(lambda: len(service.of("trunks")) >= 4)
             first = await offer(service, 1, peer)
             await first.answer()
             doomed = worker_port(first)

@@ -9,7 +9,7 @@ from baresip import AudioNotActive, AudioRestarted
 
 from switchboard_engine.legs.sip.audio import QUEUED_MS_MAX, STALLED_S, SipAudio
 
-from .conftest import either_machine
+from .conftest import WAIT_S, either_machine
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -85,11 +85,14 @@ async def test_no_more_is_queued_than_can_be_taken_back(stack: Stack, audio: Sip
     assert await writing is False
 
 
-async def test_a_flush_also_drops_what_waits_to_be_queued(stack: Stack, audio: SipAudio) -> None:
+async def test_a_flush_also_drops_what_waits_to_be_queued(
+    stack: Stack, audio: SipAudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("switchboard_engine.legs.sip.audio.STALLED_S", 10 * WAIT_S)
     writing = asyncio.create_task(audio.write(sound(200), HZ))
     await asyncio.sleep(0.05)
     audio.flush()
-    assert await asyncio.wait_for(writing, 0.1) is True
+    assert await asyncio.wait_for(writing, WAIT_S) is True
     assert (stack.queued, stack.written) == (b"", QUEUED_MS_MAX * MS)
 
 
@@ -109,7 +112,7 @@ async def test_before_the_answer_it_waits(stack: Stack) -> None:
     assert stack.written == 0
     audio.open()
     assert audio.read() == b""  # ringing tone is not the customer
-    assert await asyncio.wait_for(writing, 0.1) is True
+    assert await asyncio.wait_for(writing, WAIT_S) is True
 
 
 @pytest.mark.parametrize("fault", [AudioNotActive("gone"), AudioRestarted("renegotiated")])

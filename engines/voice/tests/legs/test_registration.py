@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 from baresip import Account, UserAgent
 
+from support.ports import free_port
 from switchboard_engine.client.checks import DETAIL_MAX
 from switchboard_engine.legs import Answered, Outcome, Telephony, TrunkState, TrunkStatus
 from switchboard_engine.legs.settings import SipSettings
 from switchboard_engine.legs.sip import diagnosis, registration
 from switchboard_engine.legs.sip.registration import Registrations
 
-from .conftest import Stack, Watch, free_port
+from .conftest import Stack, Watch
 from .peer import Peer
 from .processes import WAIT_S, Host
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from support.ports import free_port
 from switchboard_engine.legs import Answered, Outcome, Quality, Telephony
 from switchboard_engine.legs.sip import account
 
-from .conftest import Conversation, Stack, Watch, either_machine, free_port, make_certificate
+from .conftest import Conversation, Stack, Watch, either_machine, make_certificate
 from .peer import Dialog, Peer
 from .processes import Host
 from .sound import RECOGNISED, audible, tone, usual_power

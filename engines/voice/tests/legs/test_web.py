@@ -10,13 +10,14 @@ import pytest
 import pytest_asyncio
 from pipecat.frames.frames import InterruptionFrame
 
+from support.ports import free_port
 from switchboard_engine.legs import Answered, Arrival, LegError, Outcome, Telephony
 from switchboard_engine.legs.settings import WebSettings
 from switchboard_engine.legs.web import leg as web_leg
 from switchboard_engine.legs.web.leg import WebLeg
 
 from .browser import HZ, Browser
-from .conftest import Conversation, Watch, either_machine, free_port
+from .conftest import Conversation, Watch, either_machine
 from .sound import AUDIBLE, RECOGNISED, audible, tone, usual_power
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

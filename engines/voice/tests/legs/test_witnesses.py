@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from support.ports import free_port
 from switchboard_engine.legs import Answered, Telephony
 
-from .conftest import Conversation, Stack, Watch, free_port
+from .conftest import Conversation, Stack, Watch
 from .processes import Process
 from .programs import program
 from .sound import HZ, RECOGNISED, Samples, audible, read_wav, tone, usual_power

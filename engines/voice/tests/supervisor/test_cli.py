@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from support.fake_service import TOKEN, FakeService
+from support.ports import free_port
 from switchboard_engine import cli
 from switchboard_engine.plugs import DEFAULT_HANDLER
 from switchboard_engine.settings import RunSettings, WorkerSettings
@@ -111,13 +112,6 @@ def test_wrong_arguments_are_named(
         cli.main(["run", *arguments])
     assert error.value.code == 2
     assert sentence in capsys.readouterr().err
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @asynccontextmanager
