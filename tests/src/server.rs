@@ -98,8 +98,10 @@ impl Server {
             // Expected here: the warning about unencrypted secrets, and the file with those of the first start.
             command.env("SWITCHBOARD_LOG", "warn,switchboard::cli=error");
         }
+        let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
         let child = command
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .arg("serve")
+            .args(listen)
             .arg("--data")
             .arg(data)
             .arg("--ready-file")

@@ -7,7 +7,7 @@ pub mod streams;
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -183,8 +183,17 @@ impl NodeLog {
 pub fn spawn(mut command: Command, folder: &Folder, name: &str, url: &str, arguments: &[&str]) -> Starting {
     command.env("SWITCHBOARD_STORE", url);
     let unlimited: &[&str] = if arguments.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "0"] };
-    let arguments = [unlimited, &["--engine", "none"], arguments].concat();
+    let listen = own_address().to_string();
+    let arguments = [unlimited, &["--engine", "none", "--listen", &listen], arguments].concat();
     Server::spawn(command, &folder.path(name), &arguments)
+}
+
+/// Returns an address of this machine that nobody else uses, with any port. Others still ask for a node that was killed, and
+/// would reach whoever was given its port meanwhile.
+#[must_use]
+pub fn own_address() -> SocketAddr {
+    let [a, b, c] = std::array::from_fn(|_| fastrand::u8(1..=254));
+    (Ipv4Addr::new(127, a, b, c), 0).into()
 }
 
 /// An account that fills a campaign with leads.

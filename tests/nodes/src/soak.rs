@@ -19,7 +19,7 @@ use switchboard_tests::server::{Server, binary, run};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use crate::{Site, locked};
+use crate::{Site, locked, own_address};
 
 const NODES: usize = 8;
 /// Connections to the database that are to be reckoned with for each node.
@@ -208,7 +208,8 @@ impl Town {
         let at: SocketAddr = self.site.instance.address();
         command.env("SWITCHBOARD_STORE", self.site.login.url(at)).stderr(Stdio::inherit());
         let engine = ["--engine", "simulated", "--engine-speed", "1000", "--egress-allow", "127.0.0.0/8"];
-        let arguments = [&engine[..], &["--rate-limit", "0", "--pace", &self.pace]].concat();
+        let listen = own_address().to_string();
+        let arguments = [&engine[..], &["--listen", &listen, "--rate-limit", "0", "--pace", &self.pace]].concat();
         let node = Server::spawn(command, &self.site.folder.path(&name), &arguments).wait();
         locked(&self.asker.urls).push(node.text("url").to_owned());
         self.nodes.push(node);

@@ -10,13 +10,13 @@ use switchboard::serve;
 use switchboard_core::budget::{NODE_CONNECTIONS, PASSED};
 use switchboard_nodes::shares::{second_that_passes_on, wait};
 use switchboard_nodes::streams::follow;
-use switchboard_nodes::{Agency, Site, signal};
+use switchboard_nodes::{Agency, Site, own_address, signal};
 use switchboard_postgres::{Flow, Proxy};
 use switchboard_tests::house::assistant;
 use switchboard_tests::server::{Folder, Server, Starting, call, send};
 
 fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
+    TcpListener::bind(own_address()).and_then(|listener| listener.local_addr()).expect("a free port")
 }
 
 #[test]
@@ -126,7 +126,8 @@ fn a_stranger_at_the_address_for_nodes_is_refused() {
 #[test]
 fn each_node_shows_figures_of_its_own() {
     let site = Site::new();
-    let (first, second) = (site.node("first"), site.node("second"));
+    let first = site.node("first");
+    let second = second_that_passes_on(&site, &first);
     let metrics = |node: &Server, token: &str| {
         let (status, _, text) = send("GET", &format!("{}/metrics", node.text("url")), token, &[], String::new());
         (status, String::from_utf8(text).expect("text"))
