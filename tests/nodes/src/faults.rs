@@ -45,6 +45,8 @@ const ACCOUNTS: usize = 8;
 const CLIENTS: usize = AT_ONCE / ACCOUNTS;
 /// Numbers that each account may ask for.
 const NUMBERS: u64 = 100_000;
+/// Most faults whose load there is room for in memory, where no other test keeps the disk busy.
+const IN_MEMORY_MAX: u64 = 10;
 /// Leads that each account makes between two faults.
 const BETWEEN: usize = 6;
 
@@ -64,9 +66,9 @@ struct Trial {
 }
 
 impl Trial {
-    /// Starts so many nodes, and a load.
-    fn of(count: usize, seed: u64) -> Self {
-        let site = Site::on_disk();
+    /// Starts so many nodes, and a load for as many faults as are wanted.
+    fn of(count: usize, wanted: u64, seed: u64) -> Self {
+        let site = if wanted <= IN_MEMORY_MAX { Site::new() } else { Site::on_disk() };
         let nodes: Vec<_> = (0..count).map(|number| site.node(&number.to_string())).collect();
         let url = site.url();
         Self::over(site, nodes, url, seed)

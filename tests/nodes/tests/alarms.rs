@@ -51,7 +51,7 @@ fn a_process_ends_when_another_one_writes_in_its_name() {
 
 #[test]
 fn a_standby_that_is_no_longer_waited_for_is_told() {
-    let site = Site::on_disk();
+    let site = Site::new();
     let _standby = site.instance.standby("standby").expect("a standby");
     site.instance.synchronize_with("standby").expect("a setting");
     site.instance.wait_until_synchronous("standby").expect("it is synchronous");
@@ -96,7 +96,7 @@ fn a_database_that_keeps_commits_no_more_gets_none() {
 
 #[test]
 fn a_database_that_went_back_in_time_stops_the_node() {
-    let site = Site::on_disk();
+    let site = Site::new();
     let standby = site.instance.standby("standby").expect("a standby");
     let proxy = Proxy::open(site.instance.address(), 1).expect("a proxy");
     let (node, log) = site.node_telling("node", proxy.address());

@@ -92,7 +92,7 @@ pub fn links(wanted: u64, seed: u64) -> Row {
 
 pub fn kills(wanted: u64, seed: u64) -> Row {
     let claim = "nothing is lost when the database is killed and comes back, sooner or later than a lease ends";
-    under_load(claim, wanted, seed, Trial::of(1, seed), |trial| {
+    under_load(claim, wanted, seed, Trial::of(1, wanted, seed), |trial| {
         trial.site.instance.kill().expect("it ran");
         std::thread::sleep(OUTAGE.mul_f64(f64::from(u8::from(trial.random.chance(300)))));
         trial.site.instance.start().expect("it starts again");

@@ -30,7 +30,7 @@ const STILL_MS_MAX: u64 = 10_000;
 
 pub fn kills(wanted: u64, seed: u64) -> Row {
     let claim = "nothing is lost when a node is killed, and others serve";
-    under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(SILENCE_AIM), |trial| {
+    under_load(claim, wanted, seed, Trial::of(NODES, wanted, seed).silent_for(SILENCE_AIM), |trial| {
         let refused = trial.refused();
         trial.take().kill();
         trial.more();
@@ -41,7 +41,7 @@ pub fn kills(wanted: u64, seed: u64) -> Row {
 }
 
 pub fn kills_of_all(wanted: u64, seed: u64) -> Row {
-    under_load("nothing is lost when all nodes are killed", wanted, seed, Trial::of(NODES, seed), |trial| {
+    under_load("nothing is lost when all nodes are killed", wanted, seed, Trial::of(NODES, wanted, seed), |trial| {
         trial.nodes.drain(..).for_each(Server::kill);
         (0..NODES).for_each(|_| trial.join(0));
         trial.turn_to(&trial.nodes[0]);
@@ -51,7 +51,7 @@ pub fn kills_of_all(wanted: u64, seed: u64) -> Row {
 
 pub fn pauses(wanted: u64, seed: u64) -> Row {
     let claim = "a node that stood still for longer than its lease writes nothing more, and passes on";
-    under_load(claim, wanted, seed, Trial::of(NODES, seed), |trial| {
+    under_load(claim, wanted, seed, Trial::of(NODES, wanted, seed), |trial| {
         let node = trial.take();
         signal(&node, Signal::STOP);
         std::thread::sleep(STILL);
@@ -65,7 +65,7 @@ pub fn pauses(wanted: u64, seed: u64) -> Row {
 
 pub fn reads(wanted: u64, seed: u64) -> Row {
     let claim = "no read is older than what was acknowledged before it, while nodes stand still";
-    let mut trial = Trial::of(NODES, seed);
+    let mut trial = Trial::of(NODES, wanted, seed);
     let (over, read) = (AtomicBool::new(false), AtomicU64::new(0));
     let row = std::thread::scope(|scope| {
         let urls: Vec<_> = trial.nodes.iter().map(|node| node.text("url").to_owned()).collect();
@@ -109,7 +109,7 @@ pub fn reads(wanted: u64, seed: u64) -> Row {
 
 pub fn stops(wanted: u64, seed: u64) -> Row {
     let claim = "nobody is refused when a node stops in order";
-    under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(STOP_AIM), |trial| {
+    under_load(claim, wanted, seed, Trial::of(NODES, wanted, seed).silent_for(STOP_AIM), |trial| {
         let node = trial.take();
         let refused = trial.refused();
         assert_eq!(node.stop(), Some(0));
@@ -121,7 +121,7 @@ pub fn stops(wanted: u64, seed: u64) -> Row {
 
 pub fn clocks(wanted: u64, seed: u64) -> Row {
     let claim = "time goes on where the node before was, and nothing is lost, with clocks that are an hour apart";
-    under_load(claim, wanted, seed, Trial::of(1, seed), |trial| {
+    under_load(claim, wanted, seed, Trial::of(1, wanted, seed), |trial| {
         let node = trial.nodes.remove(0);
         node.kill();
         let ahead = trial.random.one(&[-HOUR, 0, HOUR]);
@@ -140,7 +140,7 @@ pub fn releases(wanted: u64, seed: u64) -> Row {
         return row.end();
     };
     let binaries = [earlier, binary()];
-    under_load(claim, wanted, seed, Trial::of(NODES, seed).silent_for(STOP_AIM), |trial| {
+    under_load(claim, wanted, seed, Trial::of(NODES, wanted, seed).silent_for(STOP_AIM), |trial| {
         let (node, refused) = (trial.take(), trial.refused());
         assert_eq!(node.stop(), Some(0));
         trial.more();
