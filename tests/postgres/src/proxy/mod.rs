@@ -6,7 +6,7 @@
 mod conduit;
 mod faults;
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::instance::free_port;
-use crate::runtime::{finish, spawn};
+use crate::runtime::{finish, spawn, wait_until};
 use conduit::Conduit;
 use faults::Faults;
 pub use faults::{Flow, Loss};
@@ -167,7 +167,13 @@ impl Proxy {
         let mut accepting = self.accepting.lock().unwrap_or_else(PoisonError::into_inner);
         if accepting.is_none() {
             let address = self.address;
-            let listener = finish(async move { TcpListener::bind(address).await });
+            let bind = || finish(async move { TcpListener::bind(address).await });
+            let mut listener = bind();
+            // A process that is being started holds what listened here before until it runs its program.
+            let _ = wait_until("nobody listens there", || {
+                listener = bind();
+                !listener.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+            });
             let listener = listener.map_err(|error| format!("the proxy's address {address}: {error}"))?;
             *accepting = Some(spawn(accept(listener, Arc::clone(&self.shared), self.faults.subscribe())));
         }
