@@ -380,7 +380,7 @@ mod tests {
             readers.into_iter().for_each(|reader| reader.join().expect("a reader"));
             done.send(()).expect("somebody waits");
         });
-        wait.recv_timeout(Duration::from_mins(1)).expect("nobody waits for ever");
+        wait.recv_timeout(Duration::from_mins(10)).expect("nobody waits for ever");
         std::fs::remove_dir_all(folder).expect("it was made");
     }
 }

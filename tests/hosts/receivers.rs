@@ -46,7 +46,8 @@ fn an_endpoint_that_misbehaves_gets_a_clear_answer_and_bounded_memory() {
         url
     };
     let ask = |endpoint: &str| -> (u16, Value) {
-        let body = with(tool("probe"), &json!({ "endpoint": endpoint, "method": "POST", "timeout": 1 }));
+        let timeout = if endpoint.ends_with("/hang") { 1 } else { 10 };
+        let body = with(tool("probe"), &json!({ "endpoint": endpoint, "method": "POST", "timeout": timeout }));
         let (status, made) =
             call("POST", &format!("{}/user/tools", server.text("url")), server.text("api_key"), Some(&body));
         assert_eq!(status, 201, "{made}");

@@ -41,12 +41,12 @@ fn metrics_and_log_say_what_happens_to_calls() {
         "switchboard_campaigns_running 0".to_owned(),
         "switchboard_webhook_deliveries_waiting 0".to_owned(),
         r#"switchboard_jobs{kind="watch_call",state="waiting"} 2"#.to_owned(),
+        // Claims are not among the others.
         "switchboard_long_poll_seconds_count 2".to_owned(),
+        "switchboard_request_seconds_count 6".to_owned(),
     ] {
         assert!(metrics.lines().any(|shown| shown == line), "{line} in {metrics}");
     }
-    let slow = metrics.lines().find_map(|line| line.strip_prefix("switchboard_request_seconds_sum "));
-    assert!(slow.and_then(|sum| sum.parse::<f64>().ok()).is_some_and(|sum| sum < 1.0), "claims are not among them");
 
     assert_eq!(server.stop(), Some(0));
     let logged = std::fs::read_to_string(&log).expect("a log");

@@ -26,7 +26,7 @@ const SPEED: f64 = 3_600.0;
 /// Start of the service's clock, seconds since 1970.
 const SINCE: u64 = 1_800_000_000;
 /// How far it jumps: ten hours of the service's time.
-const JUMP: Duration = Duration::from_secs(10);
+const JUMP: Duration = Duration::from_mins(1);
 
 /// The machine's time, with an offset of the clock in milliseconds.
 struct Jumping {
