@@ -2,7 +2,7 @@
 //! internet, sent by the host's own HTTP client, open no socket; nor do redirects and names that lead to one.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use switchboard_core::outside::{Answer, Egress, HttpOut, Redirects, SendError, W
 use switchboard_tests::house::{House, assistant, tool, with};
 use switchboard_tests::line::Line;
 
-use crate::outside::{sender, serve_at};
+use crate::outside::{listen, sender, serve_at};
 
 /// Number of listening ports.
 const PORTS: usize = 16;
@@ -39,7 +39,9 @@ impl Doors {
     }
 
     fn listen(opened: &Arc<AtomicUsize>) -> u16 {
-        let listener = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).expect("a free port");
+        let has_both = TcpListener::bind("[::]:0").is_ok();
+        let any = if has_both { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let listener = listen(any);
         let port = listener.local_addr().expect("an address").port();
         let opened = Arc::clone(opened);
         std::thread::spawn(move || {

@@ -1,12 +1,13 @@
 //! Bodies that are too large, cut off or slow, and heads that never end.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard_core::budget::ADMIN_CONNECTIONS;
 
+use crate::outside::listen;
 use crate::server::{Folder, Server, call, send};
 
 fn talk(address: &str, bytes: &[u8]) -> String {
@@ -282,7 +283,7 @@ fn answers_that_nobody_takes_use_up_a_share() {
 #[test]
 fn the_operators_own_address_has_room_for_so_many() {
     let folder = Folder::new();
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").to_string();
+    let free = listen(Ipv4Addr::LOCALHOST.into()).local_addr().expect("an address").to_string();
     let server = Server::start(&folder.path("data"), &["--engine", "none", "--admin-listen", &free]);
     let share = usize::try_from(ADMIN_CONNECTIONS.address).expect("a few");
     let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -6,7 +6,7 @@ use switchboard::extract::child::Extractor;
 use switchboard::metrics::Metrics;
 use switchboard::rooms::Rooms;
 use switchboard::send::{Outside, SendExecutor};
-pub use switchboard_tests::outside::{Came, read, serve, serve_at};
+pub use switchboard_tests::outside::{Came, listen, read, serve, serve_at};
 
 use crate::server::binary;
 

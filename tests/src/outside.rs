@@ -1,7 +1,8 @@
 //! A small HTTP server for tests: webhook receivers, tools' endpoints, a website.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One received request.
@@ -38,6 +39,18 @@ pub fn serve_at(address: &str, answer: impl Fn(Came) -> Answered + Send + Sync +
         }
     });
     url
+}
+
+/// Ports that the system does not give to whoever asks for any.
+const PORTS: Range<u16> = 10_000..20_000;
+
+/// Listens at a port that nobody else comes to by chance: what still asks for a server that has ended asks at another one.
+///
+/// # Panics
+/// If none is free.
+pub fn listen(address: IpAddr) -> TcpListener {
+    let drawn = std::iter::repeat_with(|| fastrand::u16(PORTS)).take(1_000);
+    drawn.into_iter().find_map(|port| TcpListener::bind((address, port)).ok()).expect("a free port")
 }
 
 /// Reads one request; `None` if the connection ends before it does.
