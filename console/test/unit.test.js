@@ -531,6 +531,8 @@ describe("a draft", () => {
       { password: "new" },
       { headers: [...start.headers, { name: "X-Key", value: "new" }] },
       { endpoint: "https://me:new@other.example/?key=new" },
+      { endpoint: "https://me:new" },
+      { endpoint: "https://:new/" },
     ]) {
       keep("one", { ...start, ...typed });
       assert.ok(!/"[^"]*(new|old)/.test(kept.get("one")), kept.get("one"));

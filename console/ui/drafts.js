@@ -9,9 +9,9 @@ const SECRET = /password|secret|token|api_key|authorization/i;
 /** Lists of names and values whose values may be secrets: an API key that goes with each request of a tool. */
 const PAIRS = ["headers", "static_fields"];
 /** The beginning of a URL with who asks: before an `@`, or, where that was not typed yet, what is no host with a port. */
-const USER = /^(\s*[a-z][a-z0-9+.-]*:\/\/)([^/?#\s]*@|[^/?#\s:[]+:(?!\d{0,5}(?![^/?#\s]))[^/?#\s]*)/i;
+const USER = /^(\s*[a-z][a-z0-9+.-]*:\/\/)([^/?#\s]*@|[^/?#\s:[]*:(?!\d{0,5}(?![^/?#\s]))[^/?#\s]*)/i;
 /** A URL with what is asked. */
-const QUERY = /^(\s*[a-z][a-z0-9+.-]*:\/\/[^?#\s]*)[?#].*$/i;
+const QUERY = /^(\s*[a-z][a-z0-9+.-]*:\/\/[^?#\s]*)[?#].*\s*$/i;
 /** A draft over this many characters is not kept. */
 const CHARS_MAX = 1_500_000;
 
