@@ -45,7 +45,7 @@ const ACCOUNTS: usize = 8;
 const CLIENTS: usize = AT_ONCE / ACCOUNTS;
 /// Numbers that each account may ask for.
 const NUMBERS: u64 = 100_000;
-/// Most faults whose load there is room for in memory, where no other test keeps the disk busy.
+/// Up to so many faults the data are kept in memory, where no other test keeps the disk busy.
 const IN_MEMORY_MAX: u64 = 10;
 /// Leads that each account makes between two faults.
 const BETWEEN: usize = 6;

@@ -116,6 +116,7 @@ impl InstanceOptions {
             launch,
             configuration,
             disk: self.disk,
+            is_in_memory: self.is_in_memory,
             _folder: folder,
         };
         fill(&instance)?;
@@ -148,6 +149,7 @@ pub struct Instance {
     pub(crate) launch: Launch,
     configuration: Configuration,
     disk: Option<SmallDisk>,
+    pub(crate) is_in_memory: bool,
     _folder: TempDir,
 }
 

@@ -48,6 +48,9 @@ impl Instance {
         if let Some(identity) = &self.identity {
             options = options.tls(identity);
         }
+        if self.is_in_memory {
+            options = options.in_memory();
+        }
         self.standby_with(options, name, at)
     }
 
