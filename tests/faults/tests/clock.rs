@@ -1,5 +1,4 @@
-//! A running service whose system clock is set an hour forward and back: requests are answered, and failed webhooks are
-//! retried.
+//! A running service whose system clock is set forward and back: requests are answered, and failed webhooks are retried.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,7 +24,7 @@ use tokio::sync::watch;
 const SPEED: f64 = 3_600.0;
 /// Start of the service's clock, seconds since 1970.
 const SINCE: u64 = 1_800_000_000;
-/// How far it jumps: ten hours of the service's time.
+/// How far it jumps: sixty hours of the service's time.
 const JUMP: Duration = Duration::from_mins(1);
 
 /// The machine's time, with an offset of the clock in milliseconds.

@@ -213,7 +213,7 @@ async def test_packets_that_come_unevenly_are_heard_whole(
     heard = audible(conversation.tap.samples())
     assert len(heard) / 16_000 == pytest.approx(2.0, abs=0.05 + late_ms / 1000)
     pieces = [heard[at : at + 800] for at in range(0, len(heard) - 800, 800)]
-    # What is late for as long is lost.
+    # On a busy machine, sound may come too late.
     wrong = sum(power(piece, 1000, 16_000) <= RECOGNISED for piece in pieces)
     assert wrong < 0.1 * len(pieces) + late_ms / 50
     await line.hangup()

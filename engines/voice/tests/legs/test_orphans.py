@@ -207,7 +207,7 @@ async def test_the_far_ends_of_a_killed_worker_are_told(
     settings = {"host": "127.0.0.1", "port": port, "ca_file": ""}
     try:
         async with running(service, sip=settings) as supervisor:
-            # Each asks for the trunks once, and again once its leg has them.
+            # Each worker asks for the trunks once, and again once its leg has them.
             await service.until(lambda: len(service.of("trunks")) >= 4)
             first = await offer(service, 1, peer)
             await first.answer()

@@ -1,4 +1,4 @@
-"""Ports for what a test starts: none that the system gives to connections, and each process of tests has its own."""
+"""Ports for what a test starts: none that the system gives to connections, and each of pytest's workers has its own."""
 
 import contextlib
 import os
@@ -6,7 +6,7 @@ import random
 import socket
 
 # Sound goes over ports below, connections of programs over ports above.
-_FIRST, _LAST = 20_001, 32_767
+_FIRST, _LAST = 21_501, 32_767
 _IN_A_ROW = 4
 
 
