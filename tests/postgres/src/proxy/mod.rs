@@ -167,12 +167,11 @@ impl Proxy {
         let mut accepting = self.accepting.lock().unwrap_or_else(PoisonError::into_inner);
         if accepting.is_none() {
             let address = self.address;
-            let bind = || finish(async move { TcpListener::bind(address).await });
-            let mut listener = bind();
+            let mut listener = Err(ErrorKind::AddrInUse.into());
             // A process that is being started holds what listened here before until it runs its program.
             let _ = wait_until("nobody listens there", || {
-                listener = bind();
-                !listener.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+                listener = finish(async move { TcpListener::bind(address).await });
+                !listener.as_ref().is_err_and(|error: &io::Error| error.kind() == ErrorKind::AddrInUse)
             });
             let listener = listener.map_err(|error| format!("the proxy's address {address}: {error}"))?;
             *accepting = Some(spawn(accept(listener, Arc::clone(&self.shared), self.faults.subscribe())));
