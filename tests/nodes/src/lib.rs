@@ -179,12 +179,14 @@ impl NodeLog {
     }
 }
 
-/// Starts a node over the store of a URL, without waiting for it.
+/// Starts a node over the store of a URL, without waiting for it. Unless the arguments say otherwise it has no engine and no
+/// limit of requests.
 pub fn spawn(mut command: Command, folder: &Folder, name: &str, url: &str, arguments: &[&str]) -> Starting {
     command.env("SWITCHBOARD_STORE", url);
-    let unlimited: &[&str] = if arguments.contains(&"--rate-limit") { &[] } else { &["--rate-limit", "0"] };
     let listen = own_address().to_string();
-    let arguments = [unlimited, &["--engine", "none", "--listen", &listen], arguments].concat();
+    let usual = [["--rate-limit", "0"], ["--engine", "none"], ["--listen", &listen]];
+    let unsaid = usual.into_iter().filter(|[name, _]| !arguments.contains(name)).flatten();
+    let arguments: Vec<&str> = unsaid.chain(arguments.iter().copied()).collect();
     Server::spawn(command, &folder.path(name), &arguments)
 }
 

@@ -2,7 +2,6 @@
 //! campaigns, imports and webhooks. At the end everything that was acknowledged is there, once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,7 +18,7 @@ use switchboard_tests::server::{Server, binary, run};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use crate::{Site, locked, own_address};
+use crate::{Site, locked};
 
 const NODES: usize = 8;
 /// Connections to the database that are to be reckoned with for each node.
@@ -205,12 +204,10 @@ impl Town {
         let name = self.started.to_string();
         self.started += 1;
         let mut command = Command::new(binary());
-        let at: SocketAddr = self.site.instance.address();
-        command.env("SWITCHBOARD_STORE", self.site.login.url(at)).stderr(Stdio::inherit());
+        command.stderr(Stdio::inherit());
         let engine = ["--engine", "simulated", "--engine-speed", "1000", "--egress-allow", "127.0.0.0/8"];
-        let listen = own_address().to_string();
-        let arguments = [&engine[..], &["--listen", &listen, "--rate-limit", "0", "--pace", &self.pace]].concat();
-        let node = Server::spawn(command, &self.site.folder.path(&name), &arguments).wait();
+        let arguments = [&engine[..], &["--pace", &self.pace]].concat();
+        let node = self.site.spawn(command, &name, self.site.instance.address(), &arguments).wait();
         locked(&self.asker.urls).push(node.text("url").to_owned());
         self.nodes.push(node);
     }
