@@ -34,13 +34,13 @@ impl Doors {
     /// Listens on all addresses of this machine, in both families if it has both.
     fn open() -> Self {
         let opened = Arc::new(AtomicUsize::new(0));
-        let ports = (0..PORTS).map(|_| Self::listen(&opened)).collect();
+        let has_both = TcpListener::bind("[::]:0").is_ok();
+        let any = if has_both { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let ports = (0..PORTS).map(|_| Self::listen(any, &opened)).collect();
         Self { ports, opened }
     }
 
-    fn listen(opened: &Arc<AtomicUsize>) -> u16 {
-        let has_both = TcpListener::bind("[::]:0").is_ok();
-        let any = if has_both { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    fn listen(any: IpAddr, opened: &Arc<AtomicUsize>) -> u16 {
         let listener = listen(any);
         let port = listener.local_addr().expect("an address").port();
         let opened = Arc::clone(opened);
