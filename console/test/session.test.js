@@ -67,7 +67,7 @@ test("a reload brings back what was typed, without secrets", async () => {
   await page.waitForSelector("#dialog-static_fields-0-value");
   await write(page, "#dialog-static_fields-0-key", "appid");
   await write(page, "#dialog-static_fields-0-value", "very-secret too");
-  // Neither half of it, which is no URL yet, nor the whole.
+  // Neither what is half typed, which is no URL yet, nor the whole.
   await write(page, "#dialog-endpoint", "https://me:very-secret");
   await page.waitForFunction(() =>
     Object.values({ ...sessionStorage }).some((draft) => draft.includes('"endpoint":"https://"')),
@@ -298,11 +298,11 @@ test("what is read every so often is left alone while the page is hidden", async
   await until(async () => reads >= 2, "the list is read again");
   await turn("hidden");
   const before = reads;
-  // As long as two reads take to be due.
+  // Long enough for two reads to be due.
   await new Promise((resolve) => setTimeout(resolve, 9_000));
   assert.ok(reads <= before + 1, String(reads - before));
   const still = reads;
-  // Without its timers only the page's being seen can have it read.
+  // Without timers, only being seen can make the page read again.
   await page.evaluate(() => {
     for (let timer = Number(setTimeout(() => {})); timer > 0; timer -= 1) clearInterval(timer);
   });

@@ -80,8 +80,9 @@ class Visitor {
 /** Changes a file of the page. @param {string} folder @param {string} name @param {string | RegExp} part @param {string} by */
 async function rewrite(folder, name, part, by) {
   const text = await readFile(join(folder, name), "utf8");
-  assert.notEqual(text.replace(part, by), text, name);
-  await writeFile(join(folder, name), text.replace(part, by));
+  const changed = text.replace(part, by);
+  assert.notEqual(changed, text, name);
+  await writeFile(join(folder, name), changed);
 }
 
 /** @param {(browser: any, site: Static, folder: string) => Promise<void>} act */
