@@ -33,13 +33,18 @@ fn killed(folder: &Folder, name: &str) -> Data {
 fn filled(folder: &Folder, name: &str) -> (Server, Data) {
     let at = folder.path(name);
     let server = Server::start(&at, &ARGUMENTS);
-    let (url, key) = (server.text("url").to_owned(), server.text("api_key").to_owned());
+    let data = Data { at, key: server.text("api_key").to_owned() };
     for number in 0..TOOLS {
-        let body = with(tool("probe"), &json!({ "description": format!("of {name}, {number}") }));
-        let (status, json) = call("POST", &format!("{url}/user/tools"), &key, Some(&body));
-        assert_eq!(status, 201, "{json}");
+        add(&server, &data, &format!("of {name}, {number}"));
     }
-    (server, Data { at, key })
+    (server, data)
+}
+
+/// Makes one more tool.
+fn add(server: &Server, Data { key, .. }: &Data, description: &str) {
+    let body = with(tool("probe"), &json!({ "description": description }));
+    let (status, json) = call("POST", &format!("{}/user/tools", server.text("url")), key, Some(&body));
+    assert_eq!(status, 201, "{json}");
 }
 
 /// Returns the number of tools that a service on the store shows, and stops it.
@@ -108,8 +113,10 @@ fn the_store_takes_over_what_the_log_has_once_nobody_writes() {
         assert!(Instant::now() < until, "the store is never written");
         std::thread::sleep(Duration::from_millis(250));
     }
-    // The file alone has everything: a start whose log has no record behind its first page misses nothing.
+    // The store has begun to take them over, and writes one after the other: once the next is kept, it is done.
+    add(&server, &data, "of the log alone");
     server.kill();
+    // The file alone has all before: a start whose log has no record behind its first page misses only the last.
     let log = data.at.join(LOG);
     let mut bytes = std::fs::read(&log).expect("it is there");
     bytes[4_096..].fill(0);
