@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -78,15 +77,17 @@ const SPEED: u32 = 450;
 /// How long a job may take to be set aside, or to be retried.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Serves a receiver whose `/deadly` kills the process with this id before answering; 0: it answers.
-fn deadly() -> (String, Arc<AtomicU32>) {
-    let victim = Arc::new(AtomicU32::new(0));
+/// Serves a receiver whose `/deadly` kills the process with this id before answering; `None`: it answers. While the
+/// test holds the lock, it waits.
+fn deadly() -> (String, Arc<Mutex<Option<u32>>>) {
+    let victim = Arc::new(Mutex::new(None::<u32>));
     let pid = Arc::clone(&victim);
     let url = serve(move |came| {
-        let pid = pid.load(Ordering::SeqCst);
-        if came.target == "/deadly" && pid != 0 {
+        if came.target == "/deadly"
+            && let Some(pid) = *pid.lock().expect("no thread panicked")
+        {
             let killed = Command::new("kill").args(["-9", &pid.to_string()]).status();
-            assert!(killed.is_ok_and(|status| status.success()));
+            assert!(killed.is_ok(), "{killed:?}");
         }
         (200, vec![], Vec::new())
     });
@@ -105,6 +106,8 @@ fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
         let file = File::options().create(true).append(true).open(&log).expect("a log");
         Server::start_logging(&data, &options, &[("SWITCHBOARD_LOG", "warn")], file)
     };
+    let locked = || victim.lock().expect("no thread panicked");
+    let mut held = locked();
     let mut server = start();
     let (key, token) = (server.text("api_key").to_owned(), server.text("admin_token").to_owned());
     let post = |server: &Server, path: &str, body: &Value| {
@@ -118,8 +121,9 @@ fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
         let made = post(server, "/user/assistant", &with(assistant(), &changes));
         post(server, "/user/make_call", &json!({ "phone_number": "+40700000002", "assistant_id": made["data"]["id"] }))
     };
-    victim.store(server.pid(), Ordering::SeqCst);
     place(&server, "/deadly");
+    *held = Some(server.pid());
+    drop(held);
     let aside = |server: &Server| -> Vec<Value> {
         let url = server.text("url").to_owned();
         let at = ["--url", &url, "--admin-token", &token, "--json"];
@@ -132,11 +136,12 @@ fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
         assert!(Instant::now() < patience, "{deaths} deaths, and it is not set aside");
         if server.has_ended() {
             deaths += 1;
+            let mut held = locked();
             server = start();
-            victim.store(server.pid(), Ordering::SeqCst);
             if other.is_none() {
                 other = Some(place(&server, "/good"));
             }
+            *held = Some(server.pid());
         } else if let Some(job) = aside(&server).pop() {
             break job;
         }
@@ -162,7 +167,7 @@ fn a_job_that_ends_the_process_each_time_is_set_aside_and_others_are_done() {
     };
     wait(1);
     // The receiver works again, and the operator has the job retried.
-    victim.store(0, Ordering::SeqCst);
+    *locked() = None;
     let at = ["--url", &url, "--admin-token", &token, "--json"];
     let retried = run(&[&["jobs", "retry", &job["id"].to_string()], &at[..]].concat());
     assert!(retried.status.success(), "{}", String::from_utf8_lossy(&retried.stderr));
