@@ -17,8 +17,9 @@ use crate::server::{Folder, Server, binary, call};
 
 /// Leads of the campaign: each outcome of the engine occurs many times.
 const LEADS: usize = 200;
-/// Factor by which time is sped up: a retry after ten minutes comes after 15 seconds.
-const SPEED: u32 = 40;
+/// Factor by which time is sped up: a retry after ten minutes comes after half a minute, and for as long a call may wait
+/// for the engine.
+const SPEED: u32 = 20;
 /// Kills of the server while it calls.
 const KILLS: usize = 10;
 /// How long the campaign may take on a busy machine.

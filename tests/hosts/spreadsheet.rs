@@ -15,8 +15,8 @@ const LEADS: usize = 500;
 /// often the campaign calls.
 const PLOTS: [(usize, &str, usize); 5] =
     [(1, "completed", 1), (2, "busy", 2), (3, "no-answer", 2), (6, "failed", 2), (12, "completed", 1)];
-/// Factor by which time is sped up.
-const SPEED: u32 = 40;
+/// Factor by which time is sped up: a call may wait half a minute for the engine.
+const SPEED: u32 = 20;
 /// How long imports and calls may take on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(5);
 
