@@ -251,10 +251,14 @@ fn passes_on_its_share() -> bool {
     assert_eq!(answered, MORE, "{passed} are passed on, and {waiting} wait");
     signal(&first, Signal::CONT);
     // Another node, and so another address, is served meanwhile; and this one once there is room.
-    first.ask("GET", "/api/user/me", &key, None);
+    let serves = |node: &Server| match call("GET", &format!("{}/api/user/me", node.text("url")), &key, None) {
+        (200, _) => true,
+        (503, _) => false,
+        (status, json) => panic!("{status} {json}"),
+    };
+    let still_has = serves(&first);
     drop(streams);
-    second.ask("GET", "/api/user/me", &key, None);
-    true
+    still_has && serves(&second)
 }
 
 /// While the database is out of reach for a moment a lease answers reads; one that is to be confirmed is not answered.
