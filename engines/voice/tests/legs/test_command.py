@@ -50,6 +50,17 @@ class Command(Process):
                 await asyncio.sleep(0.1)
         raise AssertionError(f"{pattern} is not in {text}; {self.errors()}")
 
+    async def sip_open(self) -> None:
+        """Wait until its port for SIP is open: a datagram that comes before is lost."""
+        for _ in range(200):
+            if self._is_sip_open():
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError(f"port {self.sip} stays closed; {self.errors()}")
+
+    def _is_sip_open(self) -> bool:
+        return f":{self.sip:04X} " in Path("/proc/net/udp").read_text()
+
     def worker_pid(self) -> int:
         """Return the process of its worker."""
         assert self.process is not None
@@ -86,6 +97,7 @@ async def carried_counted_and_hung_up(
     service: FakeService, command: Command, peer: Peer, door: tuple[str, int]
 ) -> None:
     """Go through it."""
+    await command.sip_open()
     for _ in range(100):
         refused = await peer.call(f"sip:+12025550100@127.0.0.1:{command.sip}", door)
         if refused.last.status == 403:
