@@ -30,12 +30,11 @@ impl Postmaster {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Returns its process and those that it started; the first comes first.
+    /// Returns its process and those that it started and that have not ended; the first comes first.
     pub fn processes(&self) -> Vec<u32> {
         let own = self.pid();
-        let mut processes = vec![own];
-        processes.extend(everyone().filter(|(_, process)| process.parent == own).map(|(pid, _)| pid));
-        processes
+        let started = everyone().filter(|(_, process)| process.parent == own && process.state != 'Z');
+        std::iter::once(own).chain(started.map(|(pid, _)| pid)).collect()
     }
 
     /// Sends a signal to the first process.
